@@ -80,7 +80,7 @@ func (b *builder) buildAgents(blocks []*agentBlock) {
 		}}
 		def.taskBy = oneOf(b, block.task, fr, TaskOnStdin, TaskOnStdin, TaskInFile)
 		for a := range block.process.arguments {
-			b.checkArgument(a, agentFrame())
+			b.checkArgument(a, a.frameOf(agentFrame()))
 		}
 		b.agents[block.name] = def
 		b.pipeline.Agents = append(b.pipeline.Agents, def.agent)

@@ -2,6 +2,8 @@ package pipeline
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"sync"
 
 	"github.com/hashicorp/hcl/v2"
@@ -36,6 +38,7 @@ type builder struct {
 	usedGates    map[string]bool
 	defaults     *defaultsDef // of the pipeline block
 	agents       map[string]*agentDef
+	envFiles     map[string]bool
 	processes    map[*gateBlock]*processDef // shared by the gates that a block stands for
 	phases       []*phaseDef
 	blocks       []*workstreamDef // in the order of the file
@@ -81,6 +84,7 @@ func (f *File) Pipeline(in Inputs) (*Pipeline, hcl.Diagnostics) {
 		patternLists: map[*argument][]string{},
 		gates:        map[string]*gateBlock{},
 		usedGates:    map[string]bool{},
+		envFiles:     map[string]bool{},
 		processes:    map[*gateBlock]*processDef{},
 	}
 	f.describeIncluded(b.pipeline)
@@ -100,6 +104,7 @@ func (f *File) Pipeline(in Inputs) (*Pipeline, hcl.Diagnostics) {
 		b.pipelineBlock(f.pipeline)
 		b.unusedGates()
 		b.includedArtifacts()
+		b.pipeline.EnvFiles = slices.Sorted(maps.Keys(b.envFiles))
 	}
 	b.earlyReads()
 	b.scope.onRead = nil

@@ -19,7 +19,7 @@ type defaultsBlock struct {
 }
 
 var defaultsSchema = &hcl.BodySchema{
-	Attributes: attributes("timeout", "effect", "shell", "dir", "env"),
+	Attributes: attributes("timeout", "effect", "shell", "dir", "env", envFileArgument),
 	Blocks:     []hcl.BlockHeaderSchema{{Type: "retry"}},
 }
 
@@ -56,7 +56,7 @@ func (b *builder) buildDefaults(block *defaultsBlock, outer *defaultsDef) *defau
 		return outer
 	}
 	fr := constantFrame(noEach)
-	own := block.process.without(func(a *argument) bool { return !b.checkArgument(a, defaultsFrame()) })
+	own := block.process.without(func(a *argument) bool { return !b.checkArgument(a, a.frameOf(defaultsFrame())) })
 	def := &defaultsDef{
 		process: own.inherit(outer.process),
 		timeout: cmp.Or(b.duration(block.timeout, fr), outer.timeout),

@@ -14,13 +14,16 @@ import (
 // variables are the variables of a process's environment. Later ones have precedence.
 type variables []envVariable
 
-// envVariable is an element of env, or all of an env that is not written out. Each element
-// is an argument of its own, so that it counts in digests by itself, wherever it is
-// inherited from.
+// envVariable is an element of env, all of an env that is not written out, or an env_file.
+// Each element is an argument of its own, so that it counts in digests by itself, wherever
+// it is inherited from.
 type envVariable struct {
-	name  string // "": the value is a map
+	name  string // "": the value is a map, or the paths of files
 	value *argument
 }
+
+// isFile reports whether the variables stand in dotenv files.
+func (v envVariable) isFile() bool { return v.value.name == envFileArgument }
 
 // label is the name in digests and in differences.
 func (v envVariable) label() string {
@@ -30,12 +33,21 @@ func (v envVariable) label() string {
 	return "env." + v.name
 }
 
-// variables decodes the argument env. A map that the file writes out, with literal names,
-// gives a variable for each element.
-func (d *decoder) variables(env *argument) variables {
-	if env == nil {
-		return nil
+// variables decodes the arguments env_file and env of a block, of which env has precedence.
+func (d *decoder) variables(content *hclsyntax.Body) variables {
+	var all variables
+	if file := d.argument(content, envFileArgument); file != nil {
+		all = variables{{value: file}}
 	}
+	if env := d.argument(content, "env"); env != nil {
+		all = append(all, d.elements(env)...)
+	}
+	return all
+}
+
+// elements returns a variable for each element of an env that the file writes out, with
+// literal names. Any other env is returned as a whole.
+func (d *decoder) elements(env *argument) variables {
 	object, ok := withoutParentheses(env.expr).(*hclsyntax.ObjectConsExpr)
 	if !ok {
 		return variables{{value: env}}
@@ -116,11 +128,8 @@ func (ev *evaluation) setVariable(name string, from *argument, value cty.Value) 
 	if err := checkEnvName(name); err != nil {
 		return err
 	}
-	if ev.env == nil {
-		ev.env, ev.envFrom = map[string]string{}, map[string]*argument{}
-	}
-	ev.envFrom[name] = from
 	if value.IsKnown() && value.IsNull() {
+		ev.set(name, from, "")
 		delete(ev.env, name)
 		return nil
 	}
@@ -131,8 +140,16 @@ func (ev *evaluation) setVariable(name string, from *argument, value cty.Value) 
 	if err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}
-	ev.env[name] = text
+	ev.set(name, from, text)
 	return nil
+}
+
+// set sets a variable of the environment.
+func (ev *evaluation) set(name string, from *argument, text string) {
+	if ev.env == nil {
+		ev.env, ev.envFrom = map[string]string{}, map[string]*argument{}
+	}
+	ev.env[name], ev.envFrom[name] = text, from
 }
 
 func checkEnvName(name string) error {
@@ -156,13 +173,13 @@ func (ev *evaluation) shownEnv() map[string]string {
 	return env
 }
 
-// opaqueEnv returns the arguments of the environment that do not count by their values, in
-// an order that does not depend on where the process has them from.
+// opaqueEnv returns the elements of env that do not count by their values, in an order that
+// does not depend on where the process has them from.
 func (p *processDef) opaqueEnv(ev *evaluation) []envVariable {
 	var all []envVariable
 	for _, v := range p.env {
 		replaced := v.name != "" && ev.envFrom[v.name] != v.value
-		if !replaced && slices.Contains(ev.opaque, v.value) {
+		if !replaced && !v.isFile() && slices.Contains(ev.opaque, v.value) {
 			all = append(all, v)
 		}
 	}
@@ -170,8 +187,12 @@ func (p *processDef) opaqueEnv(ev *evaluation) []envVariable {
 	return all
 }
 
-// addEnvToDigest adds the environment to a digest.
+// addEnvToDigest adds the environment to a digest. Of dotenv files, it adds the paths and
+// the names of the variables.
 func (p *processDef) addEnvToDigest(h *hasher, ev *evaluation, fr frame) {
+	for _, file := range ev.envFiles {
+		h.writeList(envFileArgument, append([]string{file.path}, file.names...))
+	}
 	for _, v := range p.opaqueEnv(ev) {
 		p.scope.sumOpaque(h, v.label(), v.value, fr)
 	}

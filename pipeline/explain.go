@@ -103,6 +103,11 @@ func (p *processDef) definitionParts(fr frame) []part {
 		add(p.shell, indexed("shell", ev.shell)...)
 	}
 	add(ev.dirFrom, part{name: "dir", text: ev.dir})
+	var paths []string
+	for _, file := range ev.envFiles {
+		paths = append(paths, file.path)
+	}
+	parts = append(parts, indexed(envFileArgument, paths)...)
 	for _, v := range p.opaqueEnv(ev) {
 		parts = append(parts, p.hiddenPart(v.label(), v.value, fr))
 	}

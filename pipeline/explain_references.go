@@ -32,6 +32,9 @@ func (g *Gate) Over() []string {
 func referencesIn(arguments iter.Seq[*argument]) []string {
 	var names []string
 	for a := range arguments {
+		if a.name == envFileArgument {
+			names = append(names, a.name+" "+string(a.source))
+		}
 		for _, ref := range a.refs {
 			names = append(names, a.written(ref))
 		}

@@ -99,6 +99,7 @@ func (d *decoder) gateExtras(g *gateBlock, kind GateKind) {
 		if len(g.services) > 0 {
 			stray("services", "gates with a command or script")
 		}
+		stray(envFileArgument, "gates with a command or script")
 		stray("timeout", "gates with a command or script, or into the approval block")
 	}
 	switch {

@@ -22,7 +22,7 @@ type hookBlock struct {
 var hookEvents = []HookEvent{HookComplete, HookFailed, HookPaused, HookInterrupted}
 
 var hookSchema = &hcl.BodySchema{
-	Attributes: attributes("on", "command", "script", "shell", "env", "dir", "timeout"),
+	Attributes: attributes("on", "command", "script", "shell", "env", envFileArgument, "dir", "timeout"),
 	Blocks:     []hcl.BlockHeaderSchema{{Type: "retry"}},
 }
 

@@ -105,7 +105,10 @@ func (p *processDef) invocation(fr frame) (Invocation, hcl.Diagnostics) {
 }
 
 func (p *processDef) invoked(ev *evaluation, h *hasher) Invocation {
-	return Invocation{Command: ev.arguments(), Dir: ev.dir, Env: ev.env, Task: ev.task, Definition: h.sum(), Range: p.subject()}
+	return Invocation{
+		Command: ev.arguments(), Dir: ev.dir, Env: ev.env, Task: ev.task, Definition: h.sum(), Range: p.subject(),
+		Hidden: ev.hidden, EnvFileError: ev.envFileError,
+	}
 }
 
 // subject returns the range in the file of the program of a command, or of the lines of

@@ -54,7 +54,8 @@ type Pipeline struct {
 	Services   []*Service    // in the order of the file
 	Phases     []*Phase      // in the order in which they run
 	Hooks      []*Hook
-	Secrets    []Secret // every sensitive value, for masking
+	Secrets    []Secret // every value of a sensitive variable, for masking
+	EnvFiles   []string // the dotenv files of all processes, sorted
 	Source     string   // name of the file
 	Included   []string // paths of the files that it includes, sorted
 	// IncludePatterns are the Patterns of the globs of these files.
@@ -69,6 +70,20 @@ type Pipeline struct {
 	variables map[string]*variable
 	inputs    Inputs // the values with which the file was evaluated
 	source    []byte
+}
+
+// HasSecrets reports whether a process may know a sensitive value.
+func (p *Pipeline) HasSecrets() bool { return len(p.Secrets)+len(p.EnvFiles) > 0 }
+
+// Sensitive lists what holds sensitive values: variables, and dotenv files.
+func (p *Pipeline) Sensitive() []string {
+	var names []string
+	for _, s := range p.Secrets {
+		if !slices.Contains(names, s.Variable) {
+			names = append(names, s.Variable)
+		}
+	}
+	return append(names, p.EnvFiles...)
 }
 
 // Workstream returns the instance with the given name, or nil.
@@ -340,6 +355,12 @@ type Invocation struct {
 	// Range is the range in the file of the program of a command, or of the lines of a
 	// script.
 	Range hcl.Range
+	// Hidden are sensitive values in Env that are not among the Secrets of the pipeline: those
+	// of dotenv files, as they are now.
+	Hidden []Secret
+	// EnvFileError says why a dotenv file can't be read now; nil: each can. The process must
+	// not be started without its variables.
+	EnvFileError *EnvFileError
 }
 
 // DeclaredArtifact returns the range in the file of the glob that declares an artifact.

@@ -31,7 +31,7 @@ type process struct {
 }
 
 // processAttributes are the arguments of a process.
-var processAttributes = []string{"command", "script", "shell", "dir", "env"}
+var processAttributes = []string{"command", "script", "shell", "dir", "env", envFileArgument}
 
 // decodeProcess decodes the arguments of a process and checks that they fit together.
 // The caller checks whether a process is required.
@@ -58,7 +58,7 @@ func (d *decoder) decodeSurroundings(p *process, content *hclsyntax.Body) {
 	if dir := d.argument(content, "dir"); dir != nil {
 		p.dirs = []*argument{dir}
 	}
-	p.env = d.variables(d.argument(content, "env"))
+	p.env = d.variables(content)
 }
 
 func (p *process) exists() bool { return p.command != nil || p.script != nil }
@@ -126,7 +126,7 @@ func (b *builder) newProcessDef(p process, defaults *defaultsDef) *processDef {
 	for a := range p.arguments {
 		def.uniform = def.uniform && a.kinds&kindEach == 0
 		// The value of a function may depend on files.
-		def.fixed = def.fixed && a.kinds&(kindEach|kindDeferred|kindService) == 0 && len(a.calls) == 0
+		def.fixed = def.fixed && a.kinds&(kindEach|kindDeferred|kindService) == 0 && len(a.calls) == 0 && a.name != envFileArgument
 	}
 	return def
 }
@@ -142,6 +142,10 @@ type evaluation struct {
 	envFrom map[string]*argument // the argument that says each variable, also one that is left out
 	task    string
 	opaque  []*argument // arguments that count by their tokens, not by their values
+
+	envFiles     []envFile
+	envFileError *EnvFileError // why one of them can't be used
+	hidden       []Secret      // sensitive values from these files
 }
 
 // evaluateArgument evaluates one argument and passes the value to use. It checks unknown
@@ -265,6 +269,10 @@ func (p *processDef) evaluateIn(fr frame) (*evaluation, hcl.Diagnostics) {
 		}
 	}
 	for _, v := range p.env {
+		if v.isFile() {
+			p.readEnvFiles(ev, v.value, fr, &diags)
+			continue
+		}
 		p.evaluateArgument(ev, v.value, fr, &diags, func(value cty.Value) error { return ev.setVariables(v, value) })
 	}
 	p.evaluateArgument(ev, p.task, fr, &diags, func(v cty.Value) (err error) { ev.task, err = taskOf(v); return err })

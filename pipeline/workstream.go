@@ -288,7 +288,7 @@ func withInstances(names []string, targets []target) []string {
 func (b *builder) checkProcess(p *processDef, fr frame) {
 	ok := true
 	for a := range p.arguments {
-		ok = b.checkArgument(a, fr) && ok
+		ok = b.checkArgument(a, a.frameOf(fr)) && ok
 	}
 	if !ok || p.uniform && p.checked || !p.exists() {
 		return
@@ -297,8 +297,11 @@ func (b *builder) checkProcess(p *processDef, fr frame) {
 	for a := range p.arguments {
 		delete(b.read, a) // forget the files that another instance reads
 	}
-	_, diags := p.evaluate(fr)
+	ev, diags := p.evaluate(fr)
 	b.addDiagnostics(diags)
+	for _, file := range ev.envFiles {
+		b.envFiles[file.path] = true
+	}
 	for a := range p.arguments {
 		b.emptyFilesets(a, fr)
 	}

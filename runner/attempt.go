@@ -123,6 +123,7 @@ type attemptResult struct {
 	note        string         // a warning for the user
 	outside     []string       // files outside the scope of a protected workstream that changed
 	notExecuted bool           // the task was not executed, because an earlier attempt's partial work could not be undone
+	unready     bool           // the task was not executed, because its environment could not be read
 }
 
 // runTask runs a task and collects its outputs and artifacts. Another goroutine than the
@@ -145,9 +146,9 @@ func (n *node) runTask(ctx context.Context, task Task) attemptResult {
 		res, err = l.execute(ctx, task, &sink)
 		follower.Stop()
 	}
-	r := attemptResult{began: sink.started, result: res}
+	r := attemptResult{began: sink.started, result: res, unready: task.unready != nil}
 	if err != nil {
-		r.failure = &state.Failure{Workstream: n.ws.Name, Outcome: "error", Message: state.Text(l.opts.Mask(err.Error()))}
+		r.failure = l.failures.executionFailure(n.ws.Name, err)
 		return r
 	}
 	ctx = l.grace // an ended task is recorded even while the run stops, unless the run must end at once

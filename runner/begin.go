@@ -229,7 +229,7 @@ func (op *opening) startSession() error {
 	l := op.loop
 	e := state.SessionStarted{
 		FormatVersion: state.FormatVersion, Session: uuid.NewString(), PRD: l.pipeline.ID, Title: l.pipeline.Title, Type: l.pipeline.Type,
-		Pipeline: l.opts.pipelineRef(), Document: l.facts.Document, Issue: l.facts.Issue, Git: l.git, Shape: plan.ShapeOf(l.pipeline), Sensitive: secretVariables(l.pipeline), Variables: l.opts.recordableVariables(),
+		Pipeline: l.opts.pipelineRef(), Document: l.facts.Document, Issue: l.facts.Issue, Git: l.git, Shape: plan.ShapeOf(l.pipeline), Sensitive: l.pipeline.Sensitive(), Variables: l.opts.recordableVariables(),
 		Acts: l.facts.Acts, Imported: l.opts.Imported, By: l.opts.By, Version: l.opts.Version,
 	}
 	baseline, err := op.baseline()
@@ -287,7 +287,7 @@ func (op *opening) recordResumed() {
 	l := op.loop
 	st := l.session.State()
 	e := state.SessionResumed{
-		Pipeline: l.opts.pipelineRef(), Document: l.facts.Document, Issue: l.facts.Issue, Git: l.git, Sensitive: secretVariables(l.pipeline), Variables: l.opts.recordableVariables(), By: l.opts.By, Version: l.opts.Version,
+		Pipeline: l.opts.pipelineRef(), Document: l.facts.Document, Issue: l.facts.Issue, Git: l.git, Sensitive: l.pipeline.Sensitive(), Variables: l.opts.recordableVariables(), By: l.opts.By, Version: l.opts.Version,
 	}
 	if st.Title != l.pipeline.Title {
 		e.Title = l.pipeline.Title
@@ -383,16 +383,4 @@ func (op *opening) recordRepeats() {
 			}
 		}
 	}
-}
-
-// secretVariables returns the names of the variables whose values must stay secret,
-// without duplicates.
-func secretVariables(p *pipeline.Pipeline) []string {
-	var names []string
-	for _, s := range p.Secrets {
-		if !slices.Contains(names, s.Variable) {
-			names = append(names, s.Variable)
-		}
-	}
-	return names
 }

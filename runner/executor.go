@@ -48,6 +48,8 @@ type Task struct {
 	Ready time.Time `json:"ready,omitzero"`
 	// Declared is the place in the pipeline that declares the task.
 	Declared Place `json:"declared,omitzero"`
+
+	unready error // why the task can't be started; nil: it can
 }
 
 // Place is a part of a file.

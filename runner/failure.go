@@ -65,6 +65,15 @@ func (fs *failures) taskFailure(owner, gate string, task Task, res Result) *stat
 	return f
 }
 
+// executionFailure returns the failure of a task that could not be executed.
+func (fs *failures) executionFailure(owner string, err error) *state.Failure {
+	f := &state.Failure{Workstream: owner, Outcome: "error", Message: state.Text(fs.opts.Mask(err.Error()))}
+	if file := new(pipeline.EnvFileError); errors.As(err, &file) {
+		f.File, f.Line, f.Message = state.Text(file.Path), file.Line, state.Text(file.Reason)
+	}
+	return f
+}
+
 // expressionFailure returns the failure for an expression that could not be evaluated.
 func (fs *failures) expressionFailure(owner, gate string, diags hcl.Diagnostics) state.Failure {
 	f := state.Failure{Workstream: owner, Gate: gate, Outcome: "error"}

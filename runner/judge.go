@@ -168,7 +168,7 @@ func (g *gateRun) judgeByCommand() {
 			case res.Outcome == Cancelled || errors.Is(err, context.Canceled):
 				l.recorder.Add(func() { g.onEnd(false) }, state.GateVoided{Gate: g.Label(), Reason: "it was interrupted"})
 			case err != nil:
-				g.recordFailure(nil, took, state.Failure{Outcome: "error", Message: state.Text(err.Error())})
+				g.recordFailure(nil, took, *l.failures.executionFailure("", err))
 			case !res.Succeeded():
 				g.recordFailure(nil, took, *l.failures.taskFailure("", "", task, res))
 			case l.planner.UnchangedWhileJudged(g.Gate, g.verdict, after):

@@ -214,7 +214,7 @@ func (ps *protections) warnLeftOut(ws *pipeline.Workstream, made *protect.Made) 
 // endFailedAttempt rolls back what a failed attempt changed, unless it was the last one and
 // its changes are kept. Then it goes on as for any workstream.
 func (n *node) endFailedAttempt(r attemptResult) {
-	pause := n.nextPause(r.result)
+	pause := n.nextPause(r.result, r.unready)
 	then := func() { n.attemptFailed(r, pause) }
 	if n.ws.Protect == nil || pause == backoff.Stop && n.ws.Protect.KeepOnFailure {
 		n.guard = nil

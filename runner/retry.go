@@ -48,7 +48,10 @@ func (n *node) calledOffFailure(f state.Failure) state.Failure {
 }
 
 // nextPause returns the pause before the next attempt, or backoff.Stop.
-func (n *node) nextPause(res Result) time.Duration {
+func (n *node) nextPause(res Result, unready bool) time.Duration {
+	if unready { // waiting does not make a file appear
+		return backoff.Stop
+	}
 	if n.pauses == nil {
 		n.pauses = retryPauses(n.ws.Retry)
 	}

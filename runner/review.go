@@ -108,7 +108,7 @@ func (r *reviewRun) start(done func()) {
 		var failure *state.Failure
 		switch {
 		case err != nil:
-			failure = &state.Failure{Workstream: reviewOwner, Outcome: "error", Message: state.Text(l.opts.Mask(err.Error()))}
+			failure = l.failures.executionFailure(reviewOwner, err)
 		case p.HasProcess && !res.Succeeded():
 			failure = l.failures.taskFailure(reviewOwner, "", task, res)
 		default:
@@ -176,7 +176,7 @@ func (r *reviewRun) readFindings(made bool) ([]state.Finding, *state.Failure) {
 // maskWritten hides sensitive values in findings that a process wrote into the state
 // directory.
 func (r *reviewRun) maskWritten() error {
-	if r.loop.pipeline.Review.Findings != "" || len(r.loop.pipeline.Secrets) == 0 {
+	if r.loop.pipeline.Review.Findings != "" || !r.loop.pipeline.HasSecrets() {
 		return nil
 	}
 	info, err := os.Lstat(r.path)

@@ -102,6 +102,9 @@ type Options struct {
 
 	// Mask replaces sensitive values in text that Runner stores or shows.
 	Mask func(string) string
+	// Hide makes Mask, the Executor and captures hide more values from now on. It may be
+	// called by several goroutines at once. Nil: nothing is hidden.
+	Hide func([]pipeline.Secret) error
 
 	Asker    Asker
 	Git      survey.Git    // nil: no git
@@ -139,6 +142,9 @@ func (o Options) withDefaults() Options {
 	if o.Mask == nil {
 		o.Mask = func(s string) string { return s }
 	}
+	if o.Hide == nil {
+		o.Hide = func([]pipeline.Secret) error { return nil }
+	}
 	return o
 }
 
@@ -146,7 +152,7 @@ func (o Options) withDefaults() Options {
 func (o Options) surveyor(w *workspace.Workspace) *survey.Surveyor {
 	s := survey.New(w, o.Store.Objects(), o.Pipeline, o.PlanFile, o.Mask)
 	if o.Pipeline.Issue != nil {
-		s.ReadIssue = issue.Reader{Pipeline: o.Pipeline, Files: w, Workspace: o.Workspace, Commander: o.Commands, Mask: o.Mask}.Read
+		s.ReadIssue = issue.Reader{Pipeline: o.Pipeline, Files: w, Workspace: o.Workspace, Commander: o.Commands, Mask: o.Mask, Hide: o.Hide}.Read
 	}
 	return s
 }

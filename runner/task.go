@@ -10,9 +10,13 @@ import (
 	"prdrunner/pipeline"
 )
 
-// execute runs a task, unless its directory is no longer in the workspace. A link that
-// leads out of the workspace may have replaced the directory since the run began.
+// execute runs a task, unless its environment could not be read, or its directory is no
+// longer in the workspace. A link that leads out of the workspace may have replaced the
+// directory since the run began.
 func (l *loop) execute(ctx context.Context, task Task, sink Sink) (Result, error) {
+	if task.unready != nil {
+		return Result{}, task.unready
+	}
 	dir, err := filepath.Rel(l.opts.Workspace, task.Dir)
 	if err != nil {
 		return Result{}, fmt.Errorf("find the directory to run in: %w", err)
@@ -21,6 +25,15 @@ func (l *loop) execute(ctx context.Context, task Task, sink Sink) (Result, error
 		return Result{}, fmt.Errorf("it was not started: its directory %s is not in the workspace, since the link %s leads to %s; put a directory there, or change dir", dir, link, text)
 	}
 	return l.opts.Executor.Run(ctx, task, sink)
+}
+
+// hideEnvironment makes the run hide the sensitive values of a process that are known only
+// now. It returns why the process can't get its environment.
+func (l *loop) hideEnvironment(inv pipeline.Invocation) error {
+	if inv.EnvFileError != nil {
+		return inv.EnvFileError
+	}
+	return l.opts.Hide(inv.Hidden)
 }
 
 // newTask returns a task with the fields that workstreams, gates and hooks have in common.
@@ -39,9 +52,10 @@ func (l *loop) newTask(name string, attempt int, inv pipeline.Invocation) Task {
 		Env:     env,
 		Log:     l.opts.Store.Layout().LogPath(l.pipeline.ID, name, attempt),
 		Grace:   l.opts.Grace,
-		Mask:    len(l.pipeline.Secrets) > 0, // a task may read a secret of another task from a file
+		Mask:    l.pipeline.HasSecrets(), // a task may read a secret of another task from a file
 
 		Declared: placeOf(inv.Range),
+		unready:  l.hideEnvironment(inv),
 	}
 }
 

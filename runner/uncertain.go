@@ -51,6 +51,9 @@ func (n *node) resolveUncertain() {
 				n.leaveUncertain()
 			case err == nil && res.Outcome == Exited && res.ExitCode == 1:
 				n.recordVerified(state.ResolvedRerun, nil)
+			case err != nil:
+				l.warnUser(n.ws.Name + ": its verify command could not tell whether it happened: " + err.Error())
+				n.leaveUncertain()
 			default:
 				l.warnUser(n.ws.Name + ": its verify command could not tell whether it happened (see " + filepath.Base(task.Log) + ")")
 				n.leaveUncertain()

@@ -183,7 +183,7 @@ func NewRecovery(s *state.State, ref *state.CheckpointRef) Recovery {
 	r := Recovery{CanResume: s.CanResume(), PrerequisitesMet: true, Checked: newPrerequisites(), Warnings: []string{}}
 	r.warnOfFiles(s.Capture, ref.Uncaptured)
 	if len(s.Sensitive) > 0 {
-		r.addWarning("the values of sensitive variables are on no record, and must be given again: %s", strings.Join(s.Sensitive, ", "))
+		r.addWarning("sensitive values are on no record, and must be given again: %s", strings.Join(s.Sensitive, ", "))
 	}
 	for _, p := range s.Phases {
 		for _, w := range p.Workstreams {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"sync"
 
@@ -28,6 +29,7 @@ type refusal struct {
 	further  func() Detector // in contents alone; nil: none
 	all      bool            // the detector knows all present sensitive values
 	mu       sync.Mutex
+	round    int             // how often ForgetScans was called
 	found    map[string]bool // for each scanned content, by digest: whether it is refused
 }
 
@@ -58,6 +60,19 @@ func (w *Workspace) RefuseContent(detector func() Detector) {
 		w.files.refusal = &refusal{found: map[string]bool{}}
 	}
 	w.files.refusal.further = detector
+}
+
+// ForgetScans makes later captures scan contents again in which the detector has found
+// nothing. The caller calls it when the detector finds more values than before.
+func (w *Workspace) ForgetScans() {
+	r := w.files.refusal
+	if r == nil {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.round++
+	maps.DeleteFunc(r.found, func(_ string, found bool) bool { return !found })
 }
 
 // contentDetector returns a new detector for a content.
@@ -92,11 +107,22 @@ func (all Detectors) Found() bool {
 	return slices.ContainsFunc(all, Detector.Found)
 }
 
-// record records whether a scan found a value in a content.
-func (r *refusal) record(digest string, found bool) {
+// scanRound returns the number of calls of ForgetScans so far.
+func (r *refusal) scanRound() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.found[digest] = found
+	return r.round
+}
+
+// record records whether a scan found a value in a content. If the detector has come to
+// find more values since the scan began, in the given round, a scan that found none does
+// not count.
+func (r *refusal) record(digest string, found bool, round int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if found || round == r.round {
+		r.found[digest] = found
+	}
 }
 
 // lookup returns the result of the scan of a content, if it was scanned.
@@ -139,6 +165,7 @@ func (r *refusal) guardReader(from io.Reader) io.Reader {
 
 // scanContent reads a file, describes it, and records whether it may be kept.
 func (in *files) scanContent(ctx context.Context, at tree.Place, f *found, withBlob func(int64) bool) (refused bool, err error) {
+	round := in.refusal.scanRound()
 	d := in.refusal.contentDetector()
 	if f.isLink() {
 		_, err = io.WriteString(d, f.target)
@@ -146,7 +173,7 @@ func (in *files) scanContent(ctx context.Context, at tree.Place, f *found, withB
 	}
 	err = in.readDigestInto(ctx, at, f, withBlob, d)
 	if err == nil {
-		in.refusal.record(f.entry.Digest, d.Found())
+		in.refusal.record(f.entry.Digest, d.Found(), round)
 	}
 	return d.Found(), err
 }

@@ -183,3 +183,40 @@ func TestKeepRefusesWhatCameLater(t *testing.T) {
 		}
 	}
 }
+
+// TestForgetScans: a content in which the detector found nothing is scanned again when the
+// detector has come to know more.
+func TestForgetScans(t *testing.T) {
+	t.Parallel()
+	w, dir := keeper(t)
+	knows := false
+	w.RefuseAll(func() Detector {
+		if knows {
+			return &finder{}
+		}
+		return Detectors{}
+	})
+	put(t, dir, "in/a", "before "+refusedWord)
+	now, err := w.Now(t.Context(), []string{"in/a"})
+	must(t, err)
+	for _, step := range []struct {
+		before func()
+		want   int
+	}{
+		{func() {}, 0},
+		{func() { knows = true }, 0},
+		{w.ForgetScans, 1},
+	} {
+		step.before()
+		refused, err := w.Refused(t.Context(), now.Entries, nil, nil)
+		must(t, err)
+		if len(refused) != step.want {
+			t.Errorf("refused %q, want %d", refused, step.want)
+		}
+	}
+	captured, err := w.Capture(t.Context(), CaptureOptions{Patterns: []string{"in/**"}})
+	must(t, err)
+	if !slices.Equal(captured.LeftOut, []string{"in/a"}) {
+		t.Errorf("captured %+v", captured)
+	}
+}

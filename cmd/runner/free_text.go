@@ -80,8 +80,8 @@ func refuseText(env *cli.Environment, cmd *cobra.Command, args []string, flag st
 	switch {
 	case errors.As(err, &unknown) && unknown.File != "":
 		return advice.With(refused, fmt.Sprintf("put the pipeline back at %s, or: %s", text.ShellWord(unknown.File), without))
-	case errors.As(err, &unknown) && len(unknown.Names) > 0:
-		return advice.With(refused, fmt.Sprintf("where a value is missing, set PRDRUNNER_VAR_%s to what the build was given; %s", unknown.Names[0], without))
+	case errors.As(err, &unknown) && unknown.Variable() != "":
+		return advice.With(refused, fmt.Sprintf("where a value is missing, set PRDRUNNER_VAR_%s to what the build was given; %s", unknown.Variable(), without))
 	}
 	return advice.With(refused, without)
 }

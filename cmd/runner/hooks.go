@@ -44,6 +44,7 @@ func (b *build) runHooks(ctx context.Context, session *checkpoint.Session) (err 
 	o := load.EngineOptions(b.env, b.cfg, b.Pipeline, b.Store, b.Files)
 	o.Session, o.Executor, o.Views, o.Mask, o.Interrupts = session, x.executor, []runner.View{warnings{b.env}}, b.Masker.String, x.interrupts
 	o.Next = b.next
+	o.Hide = b.Hide
 	return runner.RunHooks(ctx, o)
 }
 

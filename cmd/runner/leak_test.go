@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 )
 
 // A secretForm is an encoding in which a program may print a value.
@@ -85,6 +86,8 @@ func leak() {
 		case "named":
 			must(os.MkdirAll("out", 0o755))
 			must(os.WriteFile("out/name-"+fileName(value), []byte("x"), 0o600))
+		case "dotenv":
+			must(os.WriteFile(".env.made", []byte("SECRET="+dotenvValue(otherSecret(os.Getenv("DEPLOY_TOKEN")))+"\n"), 0o600))
 		case "cat":
 			data, err := os.ReadFile("out/kept.txt")
 			must(err)
@@ -94,6 +97,26 @@ func leak() {
 			os.Exit(1)
 		}
 	}
+}
+
+// otherSecret returns a value that differs from the given one, and is as hard to mask.
+func otherSecret(value string) string {
+	return "o" + strings.Map(func(r rune) rune {
+		switch {
+		case 'a' <= r && r <= 'z':
+			return 'z' - (r - 'a')
+		case r == utf8.RuneError:
+			return '_'
+		}
+		return r
+	}, value)
+}
+
+// dotenvValue returns a value as a dotenv file has it between double quotes.
+func dotenvValue(value string) string {
+	data, err := json.Marshal(value)
+	must(err)
+	return string(data)
 }
 
 // fileName returns as much of a value as a file name can hold.

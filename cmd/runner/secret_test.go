@@ -49,6 +49,17 @@ pipeline "PRD-001" {
       depends_on = [workstream.prints]
       command    = ["leak", "cat"]
     }
+    workstream "makes-env" { command = ["leak", "dotenv"] }
+    workstream "dotenv" { # nobody knows its value before
+      depends_on = [workstream.makes-env]
+      env_file   = [".env.made"]
+      dir        = "in"
+      command    = ["leak", "print", "outputs", "files"]
+      gate "judge" {
+        env_file = ".env.made"
+        command  = ["leak", "print"]
+      }
+    }
     workstream "counts" {
       env     = { SECRET = var.pin }
       command = ["leak", "print", "outputs"]
@@ -211,7 +222,7 @@ const (
 func newSecretRun(t *testing.T, binary, value string, git bool) *secretRun {
 	t.Helper()
 	outer := "before-" + value + "-after"
-	s := &secretRun{t: t, binary: binary, dir: t.TempDir(), value: value, git: git, needles: secretNeedles(value, outer, secretPin)}
+	s := &secretRun{t: t, binary: binary, dir: t.TempDir(), value: value, git: git, needles: secretNeedles(value, outer, secretPin, otherSecret(value))}
 	s.env = append(os.Environ(), "HOME="+t.TempDir(), "GIT_CONFIG_NOSYSTEM=1", "PRDRUNNER_VAR_token="+value, "PRDRUNNER_VAR_pin="+secretPin,
 		"PRDRUNNER_VAR_outer="+outer, "DEPLOY_TOKEN="+value)
 	write := func(name, text string) {
@@ -342,7 +353,7 @@ func (s *secretRun) searchFiles() {
 func (s *secretRun) betrayed() {
 	s.t.Helper()
 	state := filepath.Join(s.dir, ".runner")
-	for _, name := range []string{"prints", "prints.judge", "reads", "counts", "leaves", "fails", "named", "once", "once..verify", "refused.judge", "hook.failed.1"} {
+	for _, name := range []string{"prints", "prints.judge", "reads", "dotenv", "dotenv.judge", "counts", "leaves", "fails", "named", "once", "once..verify", "refused.judge", "hook.failed.1"} {
 		log, err := os.ReadFile(filepath.Join(state, "PRD-001", "logs", name+".1.log"))
 		if silent := name == "leaves" || name == "named"; err != nil || !silent && !bytes.Contains(log, []byte("***")) {
 			s.t.Errorf("the log of %s is %.200q: %v", name, log, err)

@@ -33,6 +33,7 @@ type Reader struct {
 	Workspace string        // absolute
 	Commander git.Commander // runs the process
 	Mask      func(string) string
+	Hide      func([]pipeline.Secret) error // makes Mask hide more values
 }
 
 // Read returns the issue as it is now. Sensitive values in it are hidden.
@@ -76,6 +77,12 @@ func (r Reader) source(ctx context.Context) (data []byte, from string, err error
 	case !runs:
 		data, err = r.readFile(block.File)
 		return data, block.File, err
+	}
+	if inv.EnvFileError != nil {
+		return nil, "", fmt.Errorf("%s was not run: %w", inv.Command[0], inv.EnvFileError)
+	}
+	if err := r.Hide(inv.Hidden); err != nil {
+		return nil, "", err
 	}
 	if link, to := r.Files.Tree().LinkOut(filepath.ToSlash(inv.Dir)); link != "" {
 		return nil, "", fmt.Errorf("%s was not run: its directory %s is not in the workspace, since the link %s leads to %s", inv.Command[0], inv.Dir, link, to)

@@ -123,7 +123,7 @@ func TestRead(t *testing.T) {
 		if diags.HasErrors() {
 			t.Fatal(diags)
 		}
-		return Reader{Pipeline: p, Files: files, Workspace: dir, Commander: commander, Mask: func(s string) string { return strings.ReplaceAll(s, "secret", "***") }}.Read(t.Context())
+		return Reader{Pipeline: p, Files: files, Workspace: dir, Commander: commander, Hide: func([]pipeline.Secret) error { return nil }, Mask: func(s string) string { return strings.ReplaceAll(s, "secret", "***") }}.Read(t.Context())
 	}
 	for _, block := range []string{`file = "issue.json"`, `command = ["cat", "issue.json"]`, `script = "cat $NAME.json"
     env = { NAME = "issue" }`} {

@@ -1,7 +1,7 @@
 package mask
 
-// Detector reports whether a stream contains a value of a Masker, even if writes split the
-// value. It is not safe for concurrent use.
+// Detector reports whether a stream contains a value that a Masker had when the Detector was
+// made, even if writes split the value. It is not safe for concurrent use.
 type Detector struct {
 	automaton *automaton
 	at        int32
@@ -9,10 +9,10 @@ type Detector struct {
 }
 
 // Detector returns a new Detector.
-func (m *Masker) Detector() *Detector { return &Detector{automaton: m.automaton} }
+func (m *Masker) Detector() *Detector { return &Detector{automaton: m.automaton.Load()} }
 
 // Any reports whether the Masker has any values.
-func (m *Masker) Any() bool { return len(m.automaton.nodes) > 1 }
+func (m *Masker) Any() bool { return len(m.automaton.Load().nodes) > 1 }
 
 // Write implements io.Writer. It never fails.
 func (d *Detector) Write(p []byte) (int, error) {

@@ -152,7 +152,7 @@ func BenchmarkNew(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		m := masker(b, key)
-		b.ReportMetric(float64(len(m.automaton.nodes)), "nodes")
+		b.ReportMetric(float64(len(m.automaton.Load().nodes)), "nodes")
 	}
 }
 

@@ -1,6 +1,7 @@
 // Package mask hides sensitive values in a stream of bytes.
 //
-// A Masker is created once from the values. Its Writer replaces each occurrence of a value
+// A Masker is created from the values that are known, and gets others with Add as soon as
+// they are. Its Writer replaces each occurrence of a value
 // by "***", even if writes split the value. It recognizes a value unchanged and in the
 // forms that formsOf lists (forms.go). One automaton searches for all forms (automaton.go),
 // so that the time does not depend on their number. Begin with New and Writer; to add an
@@ -22,6 +23,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"sync"
+	"sync/atomic"
 )
 
 const (
@@ -42,36 +45,65 @@ type Secret struct {
 	Value string
 }
 
-// Masker masks a set of sensitive values. It is immutable, and safe for concurrent use.
+// Masker masks a set of sensitive values, which only grows. It is safe for concurrent use.
 type Masker struct {
-	automaton *automaton
+	automaton atomic.Pointer[automaton]
+
+	mu       sync.Mutex // guards the fields below
+	values   map[string]bool
+	patterns map[string]bool
 }
 
 // New returns a Masker for the secrets. The error names all that are too short, without
 // their values.
 func New(secrets []Secret) (*Masker, error) {
+	m := &Masker{values: map[string]bool{}, patterns: map[string]bool{}}
+	m.automaton.Store(newAutomaton(m.patterns))
+	if _, err := m.Add(secrets); err != nil {
+		return nil, err
+	}
+	return m, nil
+}
+
+// Add makes the Masker mask more values, from now on. Writers that exist mask them in
+// everything that they have not written yet. Add reports whether a value is new. The error
+// names all secrets that are too short, without their values; then Add has added nothing.
+func (m *Masker) Add(secrets []Secret) (bool, error) {
 	var errs []error
-	patterns := map[string]bool{}
 	for _, secret := range secrets {
-		if len(strings.TrimSpace(secret.Value)) < MinLength {
+		if TooShort(secret.Value) {
 			errs = append(errs, fmt.Errorf("mask the value of %s: %w: it has fewer than %d bytes", secret.Name, ErrTooShort, MinLength))
-			continue
-		}
-		for _, form := range formsOf(secret.Value) {
-			patterns[form] = true
 		}
 	}
 	if len(errs) > 0 {
-		return nil, errors.Join(errs...)
+		return false, errors.Join(errs...)
 	}
-	return &Masker{automaton: newAutomaton(patterns)}, nil
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	added := false
+	for _, secret := range secrets {
+		if m.values[secret.Value] {
+			continue
+		}
+		m.values[secret.Value], added = true, true
+		for _, form := range formsOf(secret.Value) {
+			m.patterns[form] = true
+		}
+	}
+	if added {
+		m.automaton.Store(newAutomaton(m.patterns))
+	}
+	return added, nil
 }
+
+// TooShort reports whether a value is too short to be masked.
+func TooShort(value string) bool { return len(strings.TrimSpace(value)) < MinLength }
 
 // Writer returns a writer that masks what it writes to w. It holds back bytes that may be
 // the beginning of a secret, at most the length of the longest form. Close writes these
 // bytes, and leaves w open. The writer is not safe for concurrent use.
 func (m *Masker) Writer(w io.Writer) io.WriteCloser {
-	return &writer{w: w, automaton: m.automaton}
+	return &writer{w: w, masker: m, automaton: m.automaton.Load()}
 }
 
 // String returns s masked.
@@ -80,7 +112,7 @@ func (m *Masker) String(s string) string {
 		return s
 	}
 	var masked strings.Builder
-	w := &writer{w: &masked, automaton: m.automaton}
+	w := m.Writer(&masked)
 	// A strings.Builder does not fail.
 	_, _ = io.WriteString(w, s)
 	_ = w.Close()

@@ -14,7 +14,8 @@ var errClosed = errors.New("write to a closed mask")
 // match cannot begin before that prefix, so that all bytes before it are written at once.
 type writer struct {
 	w         io.Writer
-	automaton *automaton
+	masker    *Masker
+	automaton *automaton // of the masker, when something was last written
 
 	at      int32  // the automaton's node
 	read    int64  // bytes read
@@ -38,6 +39,7 @@ func (w *writer) Write(p []byte) (int, error) {
 	if w.err != nil {
 		return 0, w.err
 	}
+	w.adoptValues()
 	w.findMatches(p)
 	w.buffer = append(append(w.buffer[:0], w.held...), p...)
 	w.held = w.buffer
@@ -56,6 +58,7 @@ func (w *writer) Close() error {
 	if w.err != nil {
 		return w.err
 	}
+	w.adoptValues()
 	w.processUpTo(w.read)
 	if w.flush(); w.err != nil {
 		return w.err
@@ -84,12 +87,29 @@ func (w *writer) findMatches(p []byte) {
 	w.read += int64(len(p))
 }
 
-// addMatch adds a match that ends after all others. Overlapping matches become one span, so
-// that no part of either is written.
+// adoptValues searches the bytes that are held back again, if values were added to the
+// masker. It keeps the match whose replacement is written, because that match begins before
+// these bytes.
+func (w *writer) adoptValues() {
+	current := w.masker.automaton.Load()
+	if current == w.automaton {
+		return
+	}
+	if len(w.spans) > 0 && w.spans[0].replaced {
+		w.spans = w.spans[:1]
+	} else {
+		w.spans = nil
+	}
+	w.automaton, w.at, w.read = current, 0, w.written
+	w.findMatches(w.held)
+}
+
+// addMatch adds a match that ends after all others, except after the one that adoptValues
+// keeps. Overlapping matches become one span, so that no part of either is written.
 func (w *writer) addMatch(from, to int64) {
 	replaced := false
 	for n := len(w.spans); n > 0 && w.spans[n-1].to > from; n-- {
-		from = min(from, w.spans[n-1].from)
+		from, to = min(from, w.spans[n-1].from), max(to, w.spans[n-1].to)
 		replaced = replaced || w.spans[n-1].replaced
 		w.spans = w.spans[:n-1]
 	}

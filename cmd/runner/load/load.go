@@ -13,6 +13,7 @@ package load
 
 import (
 	"context"
+	"slices"
 
 	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/workspace"
@@ -79,7 +80,7 @@ func SetUpPipeline(ctx context.Context, env *cli.Environment, cfg *config.Config
 	if err != nil {
 		return nil, err
 	}
-	if masker.Any() {
+	if p.HasSecrets() {
 		files.RefuseAll(detector(masker))
 	}
 	return &Setup{cfg: cfg, Pipeline: p, Store: store, Files: files, Masker: masker}, nil
@@ -97,21 +98,36 @@ func (setup *Setup) Command(flags string) string {
 // ReadOptions returns the options of an engine that only reads.
 func (setup *Setup) ReadOptions(env *cli.Environment) runner.Options {
 	o := EngineOptions(env, setup.cfg, setup.Pipeline, setup.Store, setup.Files)
-	o.Mask = setup.Masker.String
+	o.Mask, o.Hide = setup.Masker.String, setup.Hide
 	return o
 }
 
-// newMasker returns a masker for the sensitive values of a pipeline.
+// newMasker returns a masker for the sensitive values of a pipeline that are known now: of
+// variables, and of the dotenv files that exist.
 func newMasker(p *pipeline.Pipeline) (*mask.Masker, error) {
-	secrets := make([]mask.Secret, len(p.Secrets))
-	for i, s := range p.Secrets {
-		secrets[i] = mask.Secret{Name: s.Variable, Value: s.Value}
-	}
-	masker, err := mask.New(secrets)
+	masker, err := mask.New(secretsToMask(slices.Concat(p.Secrets, p.EnvFileSecrets())))
 	if err != nil {
 		return nil, &advice.UsageError{Err: err}
 	}
 	return masker, nil
+}
+
+func secretsToMask(values []pipeline.Secret) []mask.Secret {
+	secrets := make([]mask.Secret, len(values))
+	for i, s := range values {
+		secrets[i] = mask.Secret{Name: s.Variable, Value: s.Value}
+	}
+	return secrets
+}
+
+// Hide makes output, captures and all that is recorded hide more sensitive values from now
+// on.
+func (setup *Setup) Hide(values []pipeline.Secret) error {
+	added, err := setup.Masker.Add(secretsToMask(values))
+	if added {
+		setup.Files.ForgetScans()
+	}
+	return err
 }
 
 // EngineOptions returns the options of the engine that build and plan share.

@@ -12,6 +12,9 @@ import (
 	"prdrunner/runner/mask"
 )
 
+// ifNoSecret is the hint for a value that is hidden although it is no secret.
+const ifNoSecret = "if the value is no secret, declare its variable without `sensitive = true`, or move it from the dotenv file into env"
+
 // checkRecordedNames refuses a pipeline if its session would record a sensitive value in
 // the name of a branch or a file. These names can't be masked, because the next resume
 // compares them.
@@ -27,7 +30,7 @@ func (setup *Setup) checkRecordedNames(ctx context.Context, env *cli.Environment
 	for _, n := range names {
 		if setup.Masker.String(filepath.ToSlash(n.path)) != filepath.ToSlash(n.path) {
 			return advice.With(advice.Usagef("the path of the %s holds a sensitive value, and a session records it", n.what),
-				"rename it, or declare the variable without `sensitive = true`")
+				"rename it; or "+ifNoSecret)
 		}
 	}
 	return CheckBranchName(ctx, setup.Files.Git(), setup.Masker)
@@ -48,5 +51,5 @@ func CheckBranchName(ctx context.Context, git *git.Repository, masker *mask.Mask
 		return nil
 	}
 	return advice.With(advice.Usagef("the name of the git branch, %s, holds a sensitive value, and sessions and checkpoints record it", shown),
-		"`git branch -m NAME` renames it, `git switch BRANCH` goes to another; or declare the variable without `sensitive = true`")
+		"`git branch -m NAME` renames it, `git switch BRANCH` goes to another; or "+ifNoSecret)
 }

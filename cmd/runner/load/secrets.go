@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+
 	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/workspace"
@@ -65,9 +67,9 @@ func detector(maskers ...*mask.Masker) func() workspace.Detector {
 	}
 }
 
-// UnknownSecretsError reports that the values of sensitive variables can't be known.
+// UnknownSecretsError reports that sensitive values can't be known.
 type UnknownSecretsError struct {
-	Names []string // of the variables; none if the session can't be read either
+	Names []string // of variables and dotenv files; none if the session can't be read either
 	File  string   // the pipeline's file, as the session records it; "" if it could be read
 	err   error
 }
@@ -77,6 +79,16 @@ func (e *UnknownSecretsError) Error() string {
 		return fmt.Sprintf("the sensitive values can't be determined: %v", e.err)
 	}
 	return fmt.Sprintf("the sensitive values of %s can't be determined: %v", strings.Join(e.Names, ", "), e.err)
+}
+
+// Variable returns the name of one of the variables, "" if there is none.
+func (e *UnknownSecretsError) Variable() string {
+	for _, name := range e.Names {
+		if hclsyntax.ValidIdentifier(name) {
+			return name
+		}
+	}
+	return ""
 }
 
 // Unwrap returns the reason why the values can't be known.

@@ -12,10 +12,11 @@ pipeline "PRD-010" {
   title = "Defaults of the pipeline and of phases"
 
   defaults {
-    env     = merge(local.common, { TITLE = pipeline.title, SESSION = run.session })
-    shell   = ["bash", "-euo", "pipefail", "-c"]
-    timeout = "15m"
-    effect  = "pure"
+    env_file = fileexists(".env.local") ? [".env", ".env.local"] : [".env"]
+    env      = merge(local.common, { TITLE = pipeline.title, SESSION = run.session })
+    shell    = ["bash", "-euo", "pipefail", "-c"]
+    timeout  = "15m"
+    effect   = "pure"
     retry {
       attempts = 3
       jitter   = 0
@@ -48,11 +49,12 @@ pipeline "PRD-010" {
 
     workstream "archive" { script = "tar -czf app.tar.gz app" }
     workstream "publish" {
-      command = ["./publish.sh"]
-      env     = { MODE = null }
-      dir     = "."
-      effect  = "once"
-      verify  = ["./is-published.sh"]
+      command  = ["./publish.sh"]
+      env_file = ".env.${pipeline.id}"
+      env      = { MODE = null }
+      dir      = "."
+      effect   = "once"
+      verify   = ["./is-published.sh"]
     }
 
     gate "smoke" { script = "./smoke.sh" }
