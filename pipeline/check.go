@@ -53,7 +53,7 @@ func (b *builder) checkReference(a *argument, ref reference, fr frame) *hcl.Diag
 		return failed("Service not certain", "The argument %q cannot use %s: a service runs only while a process needs it. The processes of workstreams, gates and services can use it.", a.name, ref.source())
 	case ref.kind&fr.allow == 0:
 		return b.notAllowed(a, ref, fr)
-	case ref.name == "" && ref.kind&(kindEach|kindVar|kindLocal|kindPipeline|kindRun|kindIteration|kindIssue) != 0 && len(ref.traversal) == 1:
+	case ref.name == "" && ref.kind&(kindEach|kindVar|kindLocal|kindPipeline|kindRun|kindIteration|kindIssue|kindSecret) != 0 && len(ref.traversal) == 1:
 		return failed("Invalid reference", "%q alone is not a value; write %s.NAME.", root, root)
 	case ref.name == "":
 		return failed("Invalid reference", "After %q there must be a dot and a name: %s.NAME.", root, root)
@@ -89,6 +89,8 @@ func (b *builder) notAllowed(a *argument, ref reference, fr frame) *hcl.Diagnost
 	switch {
 	case ref.kind&kindDeferred != 0 && fr.noResults != "":
 		return failed("Result not certain", "%s, so %s cannot be used here.", fr.noResults, ref.source())
+	case ref.kind == kindSecret:
+		return failed("Reference not allowed", "%s cannot be used in %q. A secret is resolved only when a process of a run is about to start, so it can stand in arguments of such a process only, such as env, command and script.", ref.source(), a.name)
 	case ref.kind == kindEach:
 		return failed("Reference outside for_each", "each.key and each.value exist only in a workstream with for_each, and in the gate blocks inside it.")
 	case ref.kind&kindDeferred != 0 && fr.allow&(kindLocal|kindPipeline) != 0:
@@ -143,6 +145,10 @@ func (b *builder) checkName(ref reference, failed func(string, string, ...any) *
 		return fixed("session", "attempt", "resumed")
 	case kindIteration:
 		return fixed("index")
+	case kindSecret:
+		if b.pipeline.SecretSource(ref.name) == nil {
+			return failed("Unknown secret", "The pipeline declares no secret %q.%s", ref.name, didYouMean(ref.name, b.pipeline.secretNames()))
+		}
 	case kindIssue:
 		if diag := b.checkIssue(ref, failed); diag != nil {
 			return diag

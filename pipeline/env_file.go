@@ -67,10 +67,14 @@ func envFileSecrets(name string, values map[string]string) []Secret {
 }
 
 // frameOf returns the values that an argument of a process may use, if the process may use
-// those of a frame. Which dotenv files there are must be known before anything runs.
+// those of a frame. Which dotenv files there are must be known before anything runs. Secrets
+// are only for processes that run in a session, as those that may use run.
 func (a *argument) frameOf(fr frame) frame {
-	if a.name == envFileArgument {
+	switch {
+	case a.name == envFileArgument:
 		fr.allow, fr.noResults = fr.allow&kindStatic, ""
+	case fr.allow&kindRun != 0:
+		fr.allow |= kindSecret
 	}
 	return fr
 }

@@ -93,6 +93,8 @@ func (s *scope) refersToSensitive(ref reference) bool {
 	case kindLocal:
 		l := s.locals[ref.name]
 		return l != nil && s.isSensitive(l.variables)
+	case kindSecret:
+		return true
 	default:
 		return false
 	}

@@ -55,7 +55,7 @@ func foreignNames() []foreignName {
 		{"protect", "", `a protect block stands in a workstream`},
 		{"scope savepoints strict_scope", "", `this is an argument of the protect block of a workstream`},
 		{"defaults", "", `a defaults block stands directly in the pipeline block or in a phase`},
-		{"document hook savepoint", "", `this stands directly in the pipeline block`},
+		{"document hook savepoint secret", "", `this stands directly in the pipeline block`},
 	}
 }
 

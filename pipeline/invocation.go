@@ -107,7 +107,7 @@ func (p *processDef) invocation(fr frame) (Invocation, hcl.Diagnostics) {
 func (p *processDef) invoked(ev *evaluation, h *hasher) Invocation {
 	return Invocation{
 		Command: ev.arguments(), Dir: ev.dir, Env: ev.env, Task: ev.task, Definition: h.sum(), Range: p.subject(),
-		Hidden: ev.hidden, EnvFileError: ev.envFileError,
+		Hidden: ev.hidden, Unresolved: ev.unresolved, EnvFileError: ev.envFileError,
 	}
 }
 

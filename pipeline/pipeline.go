@@ -56,8 +56,10 @@ type Pipeline struct {
 	Hooks      []*Hook
 	Secrets    []Secret // every value of a sensitive variable, for masking
 	EnvFiles   []string // the dotenv files of all processes, sorted
-	Source     string   // name of the file
-	Included   []string // paths of the files that it includes, sorted
+	// SecretSources say where the values of secrets come from, in the order of the file.
+	SecretSources []*SecretSource
+	Source        string   // name of the file
+	Included      []string // paths of the files that it includes, sorted
 	// IncludePatterns are the Patterns of the globs of these files.
 	IncludePatterns []string
 	// Digest is "sha256:…" of the file's bytes, and of the paths and bytes of the files that
@@ -73,9 +75,11 @@ type Pipeline struct {
 }
 
 // HasSecrets reports whether a process may know a sensitive value.
-func (p *Pipeline) HasSecrets() bool { return len(p.Secrets)+len(p.EnvFiles) > 0 }
+func (p *Pipeline) HasSecrets() bool {
+	return len(p.Secrets)+len(p.EnvFiles)+len(p.SecretSources) > 0
+}
 
-// Sensitive lists what holds sensitive values: variables, and dotenv files.
+// Sensitive lists what holds sensitive values: variables, dotenv files, and secrets.
 func (p *Pipeline) Sensitive() []string {
 	var names []string
 	for _, s := range p.Secrets {
@@ -83,7 +87,11 @@ func (p *Pipeline) Sensitive() []string {
 			names = append(names, s.Variable)
 		}
 	}
-	return append(names, p.EnvFiles...)
+	names = append(names, p.EnvFiles...)
+	for _, s := range p.SecretSources {
+		names = append(names, secretPrefix+s.Name)
+	}
+	return names
 }
 
 // Workstream returns the instance with the given name, or nil.
@@ -315,6 +323,8 @@ type Results struct {
 	Port func(service string) int
 	// Iteration returns the iteration of a phase that repeats; nil: each is in its first.
 	Iteration func(phase string) int
+	// Secret returns the value of a secret, and false if it is not resolved. Nil: none is.
+	Secret func(name string) (string, bool)
 	// Open makes missing results unknown. Otherwise a missing result is an error.
 	Open bool
 }
@@ -358,6 +368,9 @@ type Invocation struct {
 	// Hidden are sensitive values in Env that are not among the Secrets of the pipeline: those
 	// of dotenv files, as they are now.
 	Hidden []Secret
+	// Unresolved is true if a secret that the process needs is not resolved. The process must
+	// not be started, and the Definition is what it would be.
+	Unresolved bool
 	// EnvFileError says why a dotenv file can't be read now; nil: each can. The process must
 	// not be started without its variables.
 	EnvFileError *EnvFileError

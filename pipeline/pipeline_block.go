@@ -27,6 +27,7 @@ type pipelineBlock struct {
 	agents     []*agentBlock
 	savepoints []*savepointBlock
 	services   []*serviceBlock
+	secrets    []*secretBlock
 	hooks      []*hookBlock
 	phases     []*phaseBlock
 }
@@ -41,6 +42,7 @@ var pipelineSchema = &hcl.BodySchema{
 		{Type: "agent", LabelNames: []string{"name"}},
 		{Type: "savepoint", LabelNames: []string{"name"}},
 		{Type: "service", LabelNames: []string{"name"}},
+		{Type: "secret", LabelNames: []string{"name"}},
 		{Type: "hook"},
 		{Type: "phase", LabelNames: []string{"name"}},
 	},
@@ -68,6 +70,8 @@ func (d *decoder) decodePipeline(block *hclsyntax.Block) *pipelineBlock {
 			p.savepoints = append(p.savepoints, d.decodeSavepoint(inner))
 		case "service":
 			p.services = append(p.services, d.decodeService(inner))
+		case "secret":
+			p.secrets = append(p.secrets, d.decodeSecret(inner))
 		case "hook":
 			p.hooks = append(p.hooks, d.decodeHook(inner))
 		case "phase":
@@ -120,10 +124,12 @@ func (b *builder) pipelineBlock(block *pipelineBlock) {
 	for _, def := range b.blocks {
 		b.expand(def)
 	}
+	b.declareSecrets(block.secrets)
 	b.defaults = b.buildDefaults(block.defaults, noDefaults())
 	b.buildAgents(slices.Concat(block.agents, b.file.agents))
 	buildSavepoints(b, block.savepoints)
 	b.buildServices(block.services, b.defaults)
+	b.buildSecrets(block.secrets, b.defaults.within(secretFrame()))
 	p.Review = b.review(block.review, b.defaults)
 	p.Issue = b.issue(block.issue, b.defaults.within(issueFrame()))
 	b.resolveDependencies()

@@ -36,13 +36,19 @@ var processAttributes = []string{"command", "script", "shell", "dir", "env", env
 // decodeProcess decodes the arguments of a process and checks that they fit together.
 // The caller checks whether a process is required.
 func (d *decoder) decodeProcess(content *hclsyntax.Body, rng hcl.Range) process {
+	p := d.decodeProgram(content, rng)
+	d.decodeSurroundings(&p, content)
+	return p
+}
+
+// decodeProgram decodes the arguments of a process that say what it runs.
+func (d *decoder) decodeProgram(content *hclsyntax.Body, rng hcl.Range) process {
 	p := process{
 		command: d.argument(content, "command"),
 		script:  d.argument(content, "script"),
 		shell:   d.argument(content, "shell"),
 		rng:     rng,
 	}
-	d.decodeSurroundings(&p, content)
 	if p.command != nil && p.script != nil {
 		d.report("Command and script", `Give either "command", a list that is run without a shell, or "script", a text for a shell, but not both.`, p.script.nameRange)
 	}
@@ -106,9 +112,10 @@ func (p *process) arguments(yield func(*argument) bool) {
 type processDef struct {
 	process
 	scope   *scope
-	uniform bool // the same for all instances
-	fixed   bool // the same for all instances, at all times
-	checked bool // already evaluated by the builder
+	uniform bool     // the same for all instances
+	fixed   bool     // the same for all instances, at all times
+	checked bool     // already evaluated by the builder
+	secrets []string // that it needs, sorted
 
 	// A fixed process is evaluated once.
 	once      sync.Once
@@ -126,8 +133,10 @@ func (b *builder) newProcessDef(p process, defaults *defaultsDef) *processDef {
 	for a := range p.arguments {
 		def.uniform = def.uniform && a.kinds&kindEach == 0
 		// The value of a function may depend on files.
-		def.fixed = def.fixed && a.kinds&(kindEach|kindDeferred|kindService) == 0 && len(a.calls) == 0 && a.name != envFileArgument
+		def.fixed = def.fixed && a.kinds&(kindEach|kindDeferred|kindService|kindSecret) == 0 && len(a.calls) == 0 && a.name != envFileArgument
+		def.secrets = appendNew(def.secrets, a.secrets())
 	}
+	slices.Sort(def.secrets)
 	return def
 }
 
@@ -142,6 +151,8 @@ type evaluation struct {
 	envFrom map[string]*argument // the argument that says each variable, also one that is left out
 	task    string
 	opaque  []*argument // arguments that count by their tokens, not by their values
+
+	unresolved bool // a secret has no value
 
 	envFiles     []envFile
 	envFileError *EnvFileError // why one of them can't be used
@@ -160,7 +171,9 @@ func (p *processDef) evaluateArgument(ev *evaluation, a *argument, fr frame, dia
 		return
 	}
 	value, marked := withoutMarks(value)
-	if fr.results != nil && a.kinds&(kindDeferred|kindService) != 0 && !value.IsWhollyKnown() {
+	unresolved := a.unresolved(fr.results)
+	ev.unresolved = ev.unresolved || unresolved
+	if fr.results != nil && a.kinds&(kindDeferred|kindService) != 0 && !unresolved && !value.IsWhollyKnown() {
 		// An unknown part would become "", which must never be run.
 		*diags = append(*diags, &hcl.Diagnostic{
 			Severity: hcl.DiagError, Summary: "Value not known",
@@ -168,7 +181,7 @@ func (p *processDef) evaluateArgument(ev *evaluation, a *argument, fr frame, dia
 		})
 		return
 	}
-	if marked || a.kinds&(kindRun|kindIteration|kindService) != 0 {
+	if marked || a.kinds&(kindRun|kindIteration|kindService|kindSecret) != 0 {
 		ev.opaque = append(ev.opaque, a)
 	}
 	if err := use(value); err != nil {

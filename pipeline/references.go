@@ -26,6 +26,7 @@ const (
 	kindGate      // also in the argument "gates", which is not evaluated
 	kindService   // in processes, and in the argument "services", which is not evaluated
 	kindSavepoint // allowed only in the argument "savepoints", which is not evaluated
+	kindSecret    // allowed only in arguments of processes
 	kindInvalid   // an unknown name
 )
 
@@ -37,7 +38,7 @@ const kindStatic = kindVar | kindLocal | kindEach | kindPipeline
 
 var rootKinds = map[string]kinds{
 	"var": kindVar, "local": kindLocal, "each": kindEach, "pipeline": kindPipeline,
-	"workstream": kindWorkstream, "metric": kindMetric, "run": kindRun, "iteration": kindIteration, "issue": kindIssue, "agent": kindAgent, "gate": kindGate, "savepoint": kindSavepoint, "service": kindService,
+	"workstream": kindWorkstream, "metric": kindMetric, "run": kindRun, "iteration": kindIteration, "issue": kindIssue, "agent": kindAgent, "gate": kindGate, "savepoint": kindSavepoint, "service": kindService, "secret": kindSecret,
 }
 
 // reference is a reference to a value in an expression.
@@ -195,5 +196,5 @@ func staticKey(key hclsyntax.Expression) bool {
 
 // rootNames lists the roots of references, for messages.
 func rootNames() string {
-	return strings.Join([]string{"var", "local", "each", "pipeline", "workstream", "metric", "gate", "issue", "service", "run"}, ", ")
+	return strings.Join([]string{"var", "local", "each", "pipeline", "workstream", "metric", "gate", "issue", "service", "run", "secret"}, ", ")
 }

@@ -99,6 +99,9 @@ func (s *scope) instanceKey(ref reference, fr frame) (string, bool, hcl.Diagnost
 // addResults adds the results that an expression refers to to its evaluation context.
 func (s *scope) addResults(ctx *hcl.EvalContext, a *argument, fr frame, v view) hcl.Diagnostics {
 	var diags hcl.Diagnostics
+	if a.kinds&kindSecret != 0 {
+		ctx.Variables["secret"] = secretValue(a, fr.results, v)
+	}
 	if a.kinds&kindRun != 0 {
 		ctx.Variables["run"] = runValue(fr.results, v)
 	}

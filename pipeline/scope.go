@@ -161,9 +161,9 @@ func (s *scope) isSensitive(variables []string) bool {
 }
 
 // sensitiveNames lists the sensitive variables that an expression uses, also through
-// locals.
+// locals, and the secrets, with secretPrefix.
 func (s *scope) sensitiveNames(a *argument) []string {
-	if a.kinds&(kindVar|kindLocal) == 0 {
+	if a.kinds&(kindVar|kindLocal|kindSecret) == 0 {
 		return nil
 	}
 	var names []string
@@ -171,6 +171,9 @@ func (s *scope) sensitiveNames(a *argument) []string {
 		if s.variables[name].sensitive {
 			names = append(names, name)
 		}
+	}
+	for _, name := range a.secrets() {
+		names = append(names, secretPrefix+name)
 	}
 	return names
 }
@@ -190,7 +193,7 @@ type frame struct {
 // context is the evaluation context of one expression in one view.
 func (s *scope) context(a *argument, fr frame, v view) (*hcl.EvalContext, hcl.Diagnostics) {
 	root := s.rootContext(v)
-	needs := a.kinds & (kindEach | kindDeferred | kindService)
+	needs := a.kinds & (kindEach | kindDeferred | kindService | kindSecret)
 	// Until all locals have values, an expression sees only those to which it refers. The
 	// other views have all locals already.
 	needsLocals := !s.sealed && v == viewReal && a.kinds&kindLocal != 0

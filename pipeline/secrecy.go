@@ -3,7 +3,6 @@ package pipeline
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/zclconf/go-cty/cty"
@@ -89,7 +88,7 @@ func withhold(diags, safe hcl.Diagnostics, names []string) hcl.Diagnostics {
 		if i >= 0 {
 			kept.Summary, kept.Detail = safe[i].Summary, safe[i].Detail
 		} else {
-			kept.Detail = fmt.Sprintf("The expression cannot be evaluated with the value of var.%s. The reason is withheld, because that variable is sensitive.", strings.Join(names, ", var."))
+			kept.Detail = fmt.Sprintf("The expression cannot be evaluated with the value of %s. The reason is withheld, because that value is sensitive.", sensitiveReferences(names))
 		}
 		result = append(result, kept)
 	}

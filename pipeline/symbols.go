@@ -9,7 +9,7 @@ import (
 
 // Symbol is a declaration in a file, for editors.
 type Symbol struct {
-	Kind      string // variable, local, gate, pipeline, agent, savepoint, phase, workstream
+	Kind      string // variable, local, gate, pipeline, agent, savepoint, secret, service, phase, workstream
 	Name      string
 	Range     hcl.Range // the whole declaration
 	NameRange hcl.Range
@@ -51,6 +51,12 @@ func (p *pipelineBlock) declared(call func(*hclsyntax.Block)) {
 	}
 	for _, savepoint := range p.savepoints {
 		call(savepoint.block)
+	}
+	for _, secret := range p.secrets {
+		call(secret.block)
+	}
+	for _, service := range p.services {
+		call(service.block)
 	}
 	for _, phase := range p.phases {
 		call(phase.block)

@@ -28,6 +28,10 @@ func (n *node) startAttempt() {
 		n.giveUpStart()
 		return
 	}
+	if !l.secrets.Resolved(n.ws.Secrets()) {
+		n.resolveThen(n.startAttempt)
+		return
+	}
 	if !n.awaitServices() {
 		return
 	}
@@ -38,7 +42,7 @@ func (n *node) startAttempt() {
 	n.awaited = false
 	l.phase.recordStarted()
 	n.attempt = l.session.State().Workstream(n.ws.Name).Attempts + 1
-	inv, diags := n.ws.Invocation(l.planner.Results(n.ws.NeedsResults(), n.attempt))
+	inv, diags := n.ws.Invocation(l.results(n.ws.NeedsResults(), n.attempt))
 	if diags.HasErrors() {
 		n.discardGuard()
 		n.recordFailure(l.failures.expressionFailure(n.ws.Name, "", diags))

@@ -11,8 +11,10 @@ import (
 	"prdrunner/runner/findings"
 	"prdrunner/runner/plan"
 	"prdrunner/runner/protect"
+	"prdrunner/runner/query"
 	"prdrunner/runner/record"
 	"prdrunner/runner/schedule"
+	"prdrunner/runner/secret"
 )
 
 // Build runs a pipeline, from the start or from the state of the session. It returns an
@@ -63,6 +65,10 @@ func newLoop(ctx context.Context, o Options, w *workspace.Workspace) *loop {
 	l.captures.loop, l.overwriting.loop, l.cause.loop = l, l, l
 	l.protections = protections{loop: l, keeper: protect.New(o.Store.Safety(), w, o.By)}
 	l.services = services{loop: l, runs: make(map[string]*serviceRun)}
+	l.secrets = &secret.Resolver{
+		Querier:  query.Querier{PRD: o.Pipeline.ID, Files: w, Workspace: o.Workspace, Commander: o.Commands, Hide: o.Hide},
+		Pipeline: o.Pipeline, Getenv: o.Getenv, Mask: o.Mask,
+	}
 	l.reports = newReports(l)
 	l.grace, l.cancelGrace = context.WithCancel(l.ctx)
 	l.recorder = record.New(l.ctx, l.session, record.Run{

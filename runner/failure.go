@@ -14,6 +14,7 @@ import (
 	"prdrunner/checkpoint/workspace"
 	"prdrunner/pipeline"
 	"prdrunner/runner/findings"
+	"prdrunner/runner/secret"
 	"prdrunner/runner/survey"
 )
 
@@ -70,6 +71,10 @@ func (fs *failures) executionFailure(owner string, err error) *state.Failure {
 	f := &state.Failure{Workstream: owner, Outcome: "error", Message: state.Text(fs.opts.Mask(err.Error()))}
 	if file := new(pipeline.EnvFileError); errors.As(err, &file) {
 		f.File, f.Line, f.Message = state.Text(file.Path), file.Line, state.Text(file.Reason)
+	}
+	if unresolved := new(secret.Error); errors.As(err, &unresolved) {
+		at := placeOf(unresolved.Range)
+		f.File, f.Line, f.Column = state.Text(at.File), at.Line, at.Column
 	}
 	return f
 }

@@ -107,7 +107,10 @@ type hookRun struct {
 // run makes attempts until one succeeds or there is no further one. It returns the reason
 // of the last failure, "" after success.
 func (r *hookRun) run() (problem string) {
-	inv, diags := r.Invocation(r.loop.planner.Results(true, 0))
+	if err := r.loop.awaitSecrets("the hook", r.Secrets()); err != nil {
+		return err.Error()
+	}
+	inv, diags := r.Invocation(r.loop.results(true, 0))
 	if diags.HasErrors() {
 		return string(r.loop.failures.expressionFailure("", "", diags).Message)
 	}

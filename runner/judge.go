@@ -147,7 +147,11 @@ func (g *gateRun) decide() {
 // changed meanwhile. If they have, it judges once more.
 func (g *gateRun) judgeByCommand() {
 	l := g.loop
-	inv, diags := g.Invocation(l.planner.Results(true, 0))
+	if !l.secrets.Resolved(g.Secrets()) {
+		l.withSecrets(g.Label(), gateSlot, g.Secrets(), g.judgeWithSecrets)
+		return
+	}
+	inv, diags := g.Invocation(l.results(true, 0))
 	if diags.HasErrors() {
 		g.failUnjudged(l.failures.expressionFailure("", "", diags))
 		return
@@ -184,6 +188,18 @@ func (g *gateRun) judgeByCommand() {
 			}
 		}
 	})
+}
+
+// judgeWithSecrets judges by the gate's process after its secrets were resolved.
+func (g *gateRun) judgeWithSecrets(err error) {
+	switch {
+	case g.loop.tasksCancelled():
+		g.onEnd(false)
+	case err != nil:
+		g.failUnjudged(*g.loop.failures.executionFailure("", err))
+	default:
+		g.judgeByCommand()
+	}
 }
 
 func (g *gateRun) judgeByCondition() {

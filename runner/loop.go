@@ -11,6 +11,7 @@ import (
 	"prdrunner/runner/plan"
 	"prdrunner/runner/record"
 	"prdrunner/runner/schedule"
+	"prdrunner/runner/secret"
 	"prdrunner/runner/survey"
 )
 
@@ -56,6 +57,7 @@ type loop struct {
 	overwriting   overwriting
 	protections   protections
 	services      services
+	secrets       *secret.Resolver
 	failures      failures
 	reports       *reports
 	cause         endReasons

@@ -77,7 +77,14 @@ func (l *loop) passReview() bool {
 func (r *reviewRun) start(done func()) {
 	l := r.loop
 	p := l.pipeline.Review
-	inv, diags := p.Invocation(l.planner.Results(false, r.attempt))
+	if err := l.awaitSecrets(ReviewLog, p.Secrets()); err != nil {
+		if !l.tasksCancelled() {
+			l.failReview(r.attempt, *l.failures.executionFailure(reviewOwner, err))
+		}
+		done()
+		return
+	}
+	inv, diags := p.Invocation(l.results(false, r.attempt))
 	if diags.HasErrors() {
 		l.failReview(r.attempt, l.failures.expressionFailure(reviewOwner, "", diags))
 		done()

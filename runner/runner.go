@@ -108,9 +108,11 @@ type Options struct {
 
 	Asker    Asker
 	Git      survey.Git    // nil: no git
-	Commands git.Commander // runs the process that prints the issue of the pipeline
-	Now      func() time.Time
-	Logger   hclog.Logger
+	Commands git.Commander // runs the processes that print the issue of the pipeline and secrets
+	// Getenv returns a variable of Runner's environment, "" if it is not set. Nil: none is.
+	Getenv func(name string) string
+	Now    func() time.Time
+	Logger hclog.Logger
 
 	// Interrupts delivers the names of signals that ask Runner to stop. On the first,
 	// Runner makes a checkpoint and stops; on the second, it stops at once.
@@ -141,6 +143,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.Mask == nil {
 		o.Mask = func(s string) string { return s }
+	}
+	if o.Getenv == nil {
+		o.Getenv = func(string) string { return "" }
 	}
 	if o.Hide == nil {
 		o.Hide = func([]pipeline.Secret) error { return nil }

@@ -164,9 +164,8 @@ func (r *serviceRun) newCheck(results pipeline.Results) (func(context.Context) e
 		return func(ctx context.Context) error { return probe.TCP(ctx, r.port) }, nil
 	case pipeline.ReadyCommand:
 		inv, diags := r.ReadyCommand(results)
-		return func(ctx context.Context) error {
-			return l.runCheck(ctx, l.newTask(r.logName()+".ready", r.number, inv))
-		}, diags
+		task := l.newTask(r.logName()+".ready", r.number, inv)
+		return func(ctx context.Context) error { return l.runCheck(ctx, task) }, diags
 	case pipeline.ReadyHTTP, pipeline.ReadyLog:
 	}
 	text, diags := r.ReadyText(results)

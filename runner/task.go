@@ -2,6 +2,7 @@ package runner
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"path/filepath"
@@ -30,7 +31,10 @@ func (l *loop) execute(ctx context.Context, task Task, sink Sink) (Result, error
 // hideEnvironment makes the run hide the sensitive values of a process that are known only
 // now. It returns why the process can't get its environment.
 func (l *loop) hideEnvironment(inv pipeline.Invocation) error {
-	if inv.EnvFileError != nil {
+	switch {
+	case inv.Unresolved: // withSecrets comes before
+		return errors.New("it was not started: a secret that it needs is not resolved")
+	case inv.EnvFileError != nil:
 		return inv.EnvFileError
 	}
 	return l.opts.Hide(inv.Hidden)

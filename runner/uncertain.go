@@ -14,7 +14,24 @@ import (
 // select stays uncertain. The caller must have recorded that the step is uncertain.
 func (n *node) resolveUncertain() {
 	l := n.loop
-	inv, has, diags := n.ws.Verify(l.planner.Results(true, n.attempt))
+	var needed []string
+	if !l.tasksCancelled() && l.planner.ExclusionReason(n.ws) == "" {
+		needed = n.ws.VerifySecrets()
+	}
+	l.withSecrets(n.ws.Name, workstreamSlot, needed, func(err error) {
+		if err != nil && !l.tasksCancelled() {
+			l.warnUser(n.ws.Name + ": its verify command was not started: " + err.Error())
+			n.leaveUncertain()
+			return
+		}
+		n.verify()
+	})
+}
+
+// verify runs the verify command of a once step.
+func (n *node) verify() {
+	l := n.loop
+	inv, has, diags := n.ws.Verify(l.results(true, n.attempt))
 	if diags.HasErrors() {
 		l.warnUser(string(l.failures.expressionFailure(n.ws.Name, "", diags).Message))
 	}

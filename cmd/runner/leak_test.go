@@ -86,6 +86,9 @@ func leak() {
 		case "named":
 			must(os.MkdirAll("out", 0o755))
 			must(os.WriteFile("out/name-"+fileName(value), []byte("x"), 0o600))
+		case "value":
+			value = printedSecret(os.Getenv("DEPLOY_TOKEN"))
+			fmt.Println(value)
 		case "dotenv":
 			must(os.WriteFile(".env.made", []byte("SECRET="+dotenvValue(otherSecret(os.Getenv("DEPLOY_TOKEN")))+"\n"), 0o600))
 		case "cat":
@@ -110,6 +113,16 @@ func otherSecret(value string) string {
 		}
 		return r
 	}, value)
+}
+
+// printedSecret returns another such value.
+func printedSecret(value string) string {
+	return "p" + strings.Map(func(r rune) rune {
+		if 'a' <= r && r < 'z' {
+			return r + 1
+		}
+		return r
+	}, otherSecret(value))
 }
 
 // dotenvValue returns a value as a dotenv file has it between double quotes.

@@ -35,7 +35,20 @@ variable "pin" {
 }
 
 pipeline "PRD-001" {
+  secret "printed" { command = ["leak", "value"] }
+  secret "lost" { command = ["leak", "value", "fail"] }
+
   phase "one" {
+    workstream "resolves" {
+      env     = { SECRET = secret.printed }
+      dir     = "kept"
+      command = ["leak", "print", "outputs", "files"]
+      gate "judge" {
+        env     = { SECRET = secret.printed }
+        command = ["leak", "print"]
+      }
+    }
+    workstream "resolves-not" { command = ["echo", secret.lost] }
     workstream "prints" {
       env       = { SECRET = var.token }
       command   = ["leak", "print", "outputs", "files"]
@@ -116,6 +129,10 @@ pipeline "PRD-001" {
   hook {
     on      = ["failed"]
     env     = { SECRET = var.token }
+    command = ["leak", "print", "fail"]
+  }
+  hook "failed" {
+    env     = { SECRET = secret.printed }
     command = ["leak", "print", "fail"]
   }
 }
@@ -222,7 +239,7 @@ const (
 func newSecretRun(t *testing.T, binary, value string, git bool) *secretRun {
 	t.Helper()
 	outer := "before-" + value + "-after"
-	s := &secretRun{t: t, binary: binary, dir: t.TempDir(), value: value, git: git, needles: secretNeedles(value, outer, secretPin, otherSecret(value))}
+	s := &secretRun{t: t, binary: binary, dir: t.TempDir(), value: value, git: git, needles: secretNeedles(value, outer, secretPin, otherSecret(value), printedSecret(value))}
 	s.env = append(os.Environ(), "HOME="+t.TempDir(), "GIT_CONFIG_NOSYSTEM=1", "PRDRUNNER_VAR_token="+value, "PRDRUNNER_VAR_pin="+secretPin,
 		"PRDRUNNER_VAR_outer="+outer, "DEPLOY_TOKEN="+value)
 	write := func(name, text string) {
@@ -237,8 +254,10 @@ func newSecretRun(t *testing.T, binary, value string, git bool) *secretRun {
 			s.run(s.command("git", strings.Fields(args)...), 0)
 		}
 	}
-	if err := os.Mkdir(filepath.Join(s.dir, "in"), 0o700); err != nil {
-		t.Fatal(err)
+	for _, name := range []string{"in", "kept"} {
+		if err := os.Mkdir(filepath.Join(s.dir, name), 0o700); err != nil {
+			t.Fatal(err)
+		}
 	}
 	write(filepath.Join("in", fileName(value)), "x")
 	write("untracked.txt", "a file with "+value+" in it")
@@ -353,7 +372,7 @@ func (s *secretRun) searchFiles() {
 func (s *secretRun) betrayed() {
 	s.t.Helper()
 	state := filepath.Join(s.dir, ".runner")
-	for _, name := range []string{"prints", "prints.judge", "reads", "dotenv", "dotenv.judge", "counts", "leaves", "fails", "named", "once", "once..verify", "refused.judge", "hook.failed.1"} {
+	for _, name := range []string{"prints", "prints.judge", "reads", "dotenv", "dotenv.judge", "resolves", "resolves.judge", "counts", "leaves", "fails", "named", "once", "once..verify", "refused.judge", "hook.failed.1", "hook.failed.2"} {
 		log, err := os.ReadFile(filepath.Join(state, "PRD-001", "logs", name+".1.log"))
 		if silent := name == "leaves" || name == "named"; err != nil || !silent && !bytes.Contains(log, []byte("***")) {
 			s.t.Errorf("the log of %s is %.200q: %v", name, log, err)

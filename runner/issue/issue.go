@@ -21,9 +21,10 @@ import (
 	"prdrunner/checkpoint/workspace"
 	"prdrunner/checkpoint/workspace/git"
 	"prdrunner/pipeline"
+	"prdrunner/runner/query"
 )
 
-// maxSize is the largest JSON text of an issue.
+// maxSize is the largest JSON text of an issue, in bytes.
 const maxSize = 1 << 20
 
 // Reader reads the issue of a pipeline.
@@ -78,37 +79,11 @@ func (r Reader) source(ctx context.Context) (data []byte, from string, err error
 		data, err = r.readFile(block.File)
 		return data, block.File, err
 	}
-	if inv.EnvFileError != nil {
-		return nil, "", fmt.Errorf("%s was not run: %w", inv.Command[0], inv.EnvFileError)
-	}
-	if err := r.Hide(inv.Hidden); err != nil {
-		return nil, "", err
-	}
-	if link, to := r.Files.Tree().LinkOut(filepath.ToSlash(inv.Dir)); link != "" {
-		return nil, "", fmt.Errorf("%s was not run: its directory %s is not in the workspace, since the link %s leads to %s", inv.Command[0], inv.Dir, link, to)
-	}
-	ctx, cancel := context.WithTimeout(ctx, block.Timeout)
-	defer cancel()
-	env := make([]string, 0, len(inv.Env)+1)
-	for name, value := range inv.Env {
-		env = append(env, name+"="+value)
-	}
-	out := &limited{}
-	err = r.Commander.Run(ctx, git.Command{
-		Args: inv.Command, Dir: filepath.Join(r.Workspace, filepath.FromSlash(inv.Dir)), Env: append(env, "RUNNER_PRD="+r.Pipeline.ID), Stdout: out,
-	})
-	var exit *git.ExitError
-	switch {
-	case out.full:
-		return nil, "", fmt.Errorf("%s prints more than %d MiB", inv.Command[0], maxSize>>20)
-	case errors.Is(err, context.DeadlineExceeded):
-		return nil, "", fmt.Errorf("%s did not end within its timeout of %s", inv.Command[0], block.Timeout)
-	case errors.As(err, &exit):
-		return nil, "", errors.New(r.Mask(exit.Error()))
-	case err != nil:
+	data, err = query.Querier{PRD: r.Pipeline.ID, Files: r.Files, Workspace: r.Workspace, Commander: r.Commander, Hide: r.Hide}.Output(ctx, inv, block.Timeout, maxSize)
+	if err != nil {
 		return nil, "", errors.New(r.Mask(err.Error()))
 	}
-	return out.data.Bytes(), "the output of " + inv.Command[0], nil
+	return data, "the output of " + inv.Command[0], nil
 }
 
 func (r Reader) readFile(name string) ([]byte, error) {
@@ -122,20 +97,6 @@ func (r Reader) readFile(name string) ([]byte, error) {
 		err = fmt.Errorf("%s has more than %d MiB", name, maxSize>>20)
 	}
 	return data, err
-}
-
-// limited keeps what is written, up to maxSize.
-type limited struct {
-	data bytes.Buffer
-	full bool
-}
-
-// Write implements io.Writer. It fails when it is full, which ends the process.
-func (l *limited) Write(p []byte) (int, error) {
-	if l.full = l.full || l.data.Len()+len(p) > maxSize; l.full {
-		return 0, errors.New("too much output")
-	}
-	return l.data.Write(p)
 }
 
 // named is a text, or an object with a name: a label of GitHub has a name, an assignee a

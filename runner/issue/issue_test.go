@@ -147,7 +147,7 @@ func TestRead(t *testing.T) {
 		`file = "none.json"`:                       "read the issue: ",
 		`file = "link.json"`:                       "path escapes",
 		`file = "large.json"`:                      "large.json has more than 1 MiB",
-		`command = ["cat", "large.json"]`:          "read the issue: cat prints more than 1 MiB",
+		`command = ["cat", "large.json"]`:          "read the issue: cat prints more than 1024 KiB",
 		`script = "echo the secret; exit"`:         "the output of sh: not an issue in JSON",
 	} {
 		if _, err := read(gittest.Commander{}, block); err == nil || !strings.Contains(err.Error(), want) {

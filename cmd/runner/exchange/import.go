@@ -94,7 +94,7 @@ func take(ctx context.Context, env *cli.Environment, store *checkpoint.Store, fo
 	if err != nil {
 		return nil, advice.With(&advice.UsageError{Err: err}, "nothing was changed; correct the file, or name another one")
 	}
-	return taken, load.CheckNewDocument(p, &taken.Document)
+	return taken, load.CheckNewDocument(env, p, &taken.Document)
 }
 
 // artifactsOf returns the files that the artifacts of a workstream match, and a glob of

@@ -28,8 +28,8 @@ func (setup *Setup) CheckDocument(env *cli.Environment, d *state.Document) error
 
 // CheckNewDocument is CheckDocument for an import, before the document is written. It looks
 // for the values that the import was given for sensitive variables.
-func CheckNewDocument(p *pipeline.Pipeline, d *state.Document) error {
-	masker, err := newMasker(p)
+func CheckNewDocument(env *cli.Environment, p *pipeline.Pipeline, d *state.Document) error {
+	masker, err := newMasker(env, p)
 	if err != nil {
 		return err
 	}

@@ -60,7 +60,7 @@ func SetUp(ctx context.Context, env *cli.Environment, cfg *config.Config, ref Pi
 
 // SetUpPipeline sets up a pipeline that has been read. It does not check recorded names.
 func SetUpPipeline(ctx context.Context, env *cli.Environment, cfg *config.Config, p *pipeline.Pipeline) (*Setup, error) {
-	masker, err := newMasker(p)
+	masker, err := newMasker(env, p)
 	if err != nil {
 		return nil, err
 	}
@@ -80,7 +80,10 @@ func SetUpPipeline(ctx context.Context, env *cli.Environment, cfg *config.Config
 	if err != nil {
 		return nil, err
 	}
-	if p.HasSecrets() {
+	switch {
+	case len(p.SecretSources) > 0: // some values may be known later, or not at all
+		files.Refuse(detector(masker))
+	case p.HasSecrets():
 		files.RefuseAll(detector(masker))
 	}
 	return &Setup{cfg: cfg, Pipeline: p, Store: store, Files: files, Masker: masker}, nil
@@ -103,9 +106,16 @@ func (setup *Setup) ReadOptions(env *cli.Environment) runner.Options {
 }
 
 // newMasker returns a masker for the sensitive values of a pipeline that are known now: of
-// variables, and of the dotenv files that exist.
-func newMasker(p *pipeline.Pipeline) (*mask.Masker, error) {
-	masker, err := mask.New(secretsToMask(slices.Concat(p.Secrets, p.EnvFileSecrets())))
+// variables, of the dotenv files that exist, and of the secrets in the environment, which
+// every process inherits.
+func newMasker(env *cli.Environment, p *pipeline.Pipeline) (*mask.Masker, error) {
+	known := slices.Concat(p.Secrets, p.EnvFileSecrets())
+	for _, s := range p.SecretSources {
+		if value := env.Lookup(s.Env); s.Env != "" && !mask.TooShort(value) {
+			known = append(known, pipeline.Secret{Variable: s.Env, Value: value})
+		}
+	}
+	masker, err := mask.New(secretsToMask(known))
 	if err != nil {
 		return nil, &advice.UsageError{Err: err}
 	}
@@ -138,7 +148,7 @@ func EngineOptions(env *cli.Environment, cfg *config.Config, p *pipeline.Pipelin
 		OnConflict: cfg.OnConflict, OnStale: cfg.OnStale, OnCheckpointError: cfg.OnCheckpointError, Capture: cfg.Checkpoint.Capture, Grace: cfg.Grace,
 		Command: env.Command, Now: env.Now, Logger: env.Logger().Named("engine"),
 	}
-	o.Commands = process.NewCommander(env.ChildEnvironment())
+	o.Commands, o.Getenv = process.NewCommander(env.ChildEnvironment()), env.Lookup
 	if git := w.Git(); git != nil {
 		o.Git = gitHead{git}
 	}

@@ -125,7 +125,7 @@ func SecretsOf(env *cli.Environment, cfg *config.Config, ref PipelineRef, st *st
 	if err == nil {
 		unknown.File = ""
 		if read.Pipeline != nil && !read.Diagnostics.HasErrors() {
-			return newMasker(read.Pipeline)
+			return newMasker(env, read.Pipeline)
 		}
 		names = append(names, read.sensitive...)
 		err = fmt.Errorf("%s: %w", read.File, read.Diagnostics)
