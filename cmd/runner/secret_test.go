@@ -131,7 +131,8 @@ pipeline "PRD-001" {
     env     = { SECRET = var.token }
     command = ["leak", "print", "fail"]
   }
-  hook "failed" {
+  hook {
+    on = ["failed"]
     env     = { SECRET = secret.printed }
     command = ["leak", "print", "fail"]
   }

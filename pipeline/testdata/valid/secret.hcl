@@ -19,7 +19,8 @@ pipeline "PRD-011" {
     command = ["claude", "-p"]
     env     = { TOKEN = "Bearer ${secret.registry}" }
   }
-  hook "failed" {
+  hook {
+    on      = ["failed"]
     command = ["./notify.sh"]
     env     = { TOKEN = secret.ci }
   }
