@@ -58,7 +58,10 @@ func (b *builder) checkReference(a *argument, ref reference, fr frame) *hcl.Diag
 	case ref.name == "":
 		return failed("Invalid reference", "After %q there must be a dot and a name: %s.NAME.", root, root)
 	}
-	return b.checkName(ref, failed)
+	if diag := b.checkName(ref, failed); diag != nil {
+		return diag
+	}
+	return b.checkSensitiveOutput(a, ref, fr)
 }
 
 // interpolates reports whether a reference is all that a ${…} of a text holds, as in a

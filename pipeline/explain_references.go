@@ -95,6 +95,8 @@ func (s *scope) refersToSensitive(ref reference) bool {
 		return l != nil && s.isSensitive(l.variables)
 	case kindSecret:
 		return true
+	case kindWorkstream:
+		return len(s.sensitiveOutputs(ref)) > 0
 	default:
 		return false
 	}

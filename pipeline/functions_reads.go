@@ -92,7 +92,7 @@ func (r *fileReads) available(call fileCall, m maker) *hcl.Diagnostic {
 	if reason != "" {
 		return r.argument.prematureRead(call, m, reason)
 	}
-	_, diag := ws.result(r.frame.results, reference{rng: r.argument.callRange(call)})
+	_, diag := ws.result(r.frame.results, reference{rng: r.argument.callRange(call)}, viewReal)
 	return diag
 }
 

@@ -35,6 +35,9 @@ func (w *Workstream) Invocation(r Results) (Invocation, hcl.Diagnostics) {
 	h.writeList("inputs", inDigest(w.Inputs))
 	h.writeList("artifacts", inDigest(w.Artifacts))
 	h.writeField("effect", string(w.Effect))
+	if len(w.SensitiveOutputs) > 0 { // without it, the value that stands on record is another one
+		h.writeList("sensitive_outputs", sorted(w.SensitiveOutputs))
+	}
 	w.def.process.addToDigest(h, ev, fr)
 	diags = w.def.scope.addServices(h, w.Services, r)
 	return w.def.process.invoked(ev, h), diags

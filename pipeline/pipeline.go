@@ -67,6 +67,8 @@ type Pipeline struct {
 	Digest string
 	Range  hcl.Range
 
+	sensitiveOutputs bool // a workstream has some
+
 	scope     *scope
 	byName    map[string]*Workstream
 	variables map[string]*variable
@@ -76,8 +78,12 @@ type Pipeline struct {
 
 // HasSecrets reports whether a process may know a sensitive value.
 func (p *Pipeline) HasSecrets() bool {
-	return len(p.Secrets)+len(p.EnvFiles)+len(p.SecretSources) > 0
+	return len(p.Secrets)+len(p.EnvFiles) > 0 || p.LearnsSecrets()
 }
+
+// LearnsSecrets reports whether a run gets sensitive values that are not known when it
+// begins: of secrets, or of outputs.
+func (p *Pipeline) LearnsSecrets() bool { return len(p.SecretSources) > 0 || p.sensitiveOutputs }
 
 // Sensitive lists what holds sensitive values: variables, dotenv files, and secrets.
 func (p *Pipeline) Sensitive() []string {
@@ -196,6 +202,8 @@ type Workstream struct {
 	// Cache is true if a recorded result from the same digest, of any session of the PRD,
 	// may replace a run. Only a pure workstream has it.
 	Cache bool
+	// SensitiveOutputs names the outputs whose values must not be stored.
+	SensitiveOutputs []string
 	// ReportsOnStdout means report = "stdout": its reports are lines of its standard output.
 	ReportsOnStdout bool
 	Range           hcl.Range
@@ -334,7 +342,8 @@ type Results struct {
 type Result struct {
 	Status    Status
 	Outputs   map[string]string
-	Artifacts []string // paths, sorted
+	Sensitive map[string]string // the values of sensitive outputs, as far as they are known; Outputs has their names
+	Artifacts []string          // paths, sorted
 }
 
 // IssueValues holds the values of issue.*.
@@ -368,9 +377,10 @@ type Invocation struct {
 	// Hidden are sensitive values in Env that are not among the Secrets of the pipeline: those
 	// of dotenv files, as they are now.
 	Hidden []Secret
-	// Unresolved is true if a secret that the process needs is not resolved. The process must
-	// not be started, and the Definition is what it would be.
-	Unresolved bool
+	// Unresolved lists the secrets and sensitive outputs that the process needs and that have
+	// no value, as references. With one, the process must not be started; the Definition is
+	// what it would be.
+	Unresolved []string
 	// EnvFileError says why a dotenv file can't be read now; nil: each can. The process must
 	// not be started without its variables.
 	EnvFileError *EnvFileError

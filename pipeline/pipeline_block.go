@@ -134,6 +134,7 @@ func (b *builder) pipelineBlock(block *pipelineBlock) {
 	p.Issue = b.issue(block.issue, b.defaults.within(issueFrame()))
 	b.resolveDependencies()
 	b.declareArtifacts()
+	b.declareSensitiveOutputs() // depends_on, which was checked before, reads no outputs
 	for _, phase := range b.phases {
 		b.buildPhase(phase)
 	}

@@ -152,7 +152,7 @@ type evaluation struct {
 	task    string
 	opaque  []*argument // arguments that count by their tokens, not by their values
 
-	unresolved bool // a secret has no value
+	unresolved []string // the secrets and sensitive outputs that have no value
 
 	envFiles     []envFile
 	envFileError *EnvFileError // why one of them can't be used
@@ -171,9 +171,9 @@ func (p *processDef) evaluateArgument(ev *evaluation, a *argument, fr frame, dia
 		return
 	}
 	value, marked := withoutMarks(value)
-	unresolved := a.unresolved(fr.results)
-	ev.unresolved = ev.unresolved || unresolved
-	if fr.results != nil && a.kinds&(kindDeferred|kindService) != 0 && !unresolved && !value.IsWhollyKnown() {
+	unresolved := p.scope.unresolved(a, fr.results, value)
+	ev.unresolved = appendNew(ev.unresolved, unresolved)
+	if fr.results != nil && a.kinds&(kindDeferred|kindService) != 0 && len(unresolved) == 0 && !value.IsWhollyKnown() {
 		// An unknown part would become "", which must never be run.
 		*diags = append(*diags, &hcl.Diagnostic{
 			Severity: hcl.DiagError, Summary: "Value not known",
@@ -181,7 +181,7 @@ func (p *processDef) evaluateArgument(ev *evaluation, a *argument, fr frame, dia
 		})
 		return
 	}
-	if marked || a.kinds&(kindRun|kindIteration|kindService|kindSecret) != 0 {
+	if marked || a.kinds&(kindRun|kindIteration|kindService|kindSecret) != 0 || len(p.scope.sensitiveOutputNames(a)) > 0 {
 		ev.opaque = append(ev.opaque, a)
 	}
 	if err := use(value); err != nil {

@@ -124,7 +124,7 @@ func (s *scope) addResults(ctx *hcl.EvalContext, a *argument, fr frame, v view) 
 		ctx.Variables["gate"], diags = value, append(diags, more...)
 	}
 	if a.kinds&kindWorkstream != 0 {
-		value, more := s.workstreamValue(a, fr)
+		value, more := s.workstreamValue(a, fr, v)
 		ctx.Variables["workstream"], diags = value, append(diags, more...)
 	}
 	return diags
@@ -195,7 +195,7 @@ func metricToValue(metric any) (cty.Value, error) {
 
 // workstreamValue returns the object `workstream`. It holds the blocks to which the
 // expression refers. For a block with for_each it holds only those instances.
-func (s *scope) workstreamValue(a *argument, fr frame) (cty.Value, hcl.Diagnostics) {
+func (s *scope) workstreamValue(a *argument, fr frame, v view) (cty.Value, hcl.Diagnostics) {
 	var diags hcl.Diagnostics
 	blocks := map[string]cty.Value{}
 	elements := map[string]map[string]cty.Value{}
@@ -217,7 +217,7 @@ func (s *scope) workstreamValue(a *argument, fr frame) (cty.Value, hcl.Diagnosti
 			elements[ref.name] = map[string]cty.Value{}
 		}
 		for _, ws := range t.instances() {
-			value, diag := ws.result(fr.results, ref)
+			value, diag := ws.result(fr.results, ref, v)
 			switch {
 			case diag != nil:
 				diags = append(diags, diag)
@@ -245,7 +245,7 @@ func (def *workstreamDef) unknownResult() cty.Value {
 }
 
 // result returns the value of an instance that has ended.
-func (w *Workstream) result(results *Results, ref reference) (cty.Value, *hcl.Diagnostic) {
+func (w *Workstream) result(results *Results, ref reference, v view) (cty.Value, *hcl.Diagnostic) {
 	var result Result
 	ok := false
 	if results.Workstream != nil {
@@ -262,15 +262,7 @@ func (w *Workstream) result(results *Results, ref reference) (cty.Value, *hcl.Di
 			Subject:  ref.rng.Ptr(),
 		}
 	}
-	outputs := cty.MapValEmpty(cty.String)
-	if len(result.Outputs) > 0 {
-		values := make(map[string]cty.Value, len(result.Outputs))
-		for name, text := range result.Outputs {
-			values[name] = cty.StringVal(text)
-		}
-		outputs = cty.MapVal(values)
-	}
-	return cty.ObjectVal(map[string]cty.Value{"outputs": outputs, "artifacts": textList(result.Artifacts), "status": cty.StringVal(string(result.Status))}), nil
+	return cty.ObjectVal(map[string]cty.Value{"outputs": w.outputsValue(result, v), "artifacts": textList(result.Artifacts), "status": cty.StringVal(string(result.Status))}), nil
 }
 
 // missingOutputs explains a failed evaluation: the expression names outputs that a

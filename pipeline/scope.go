@@ -161,9 +161,9 @@ func (s *scope) isSensitive(variables []string) bool {
 }
 
 // sensitiveNames lists the sensitive variables that an expression uses, also through
-// locals, and the secrets, with secretPrefix.
+// locals, and references to secrets and sensitive outputs.
 func (s *scope) sensitiveNames(a *argument) []string {
-	if a.kinds&(kindVar|kindLocal|kindSecret) == 0 {
+	if a.kinds&(kindVar|kindLocal|kindSecret|kindWorkstream) == 0 {
 		return nil
 	}
 	var names []string
@@ -175,7 +175,7 @@ func (s *scope) sensitiveNames(a *argument) []string {
 	for _, name := range a.secrets() {
 		names = append(names, secretPrefix+name)
 	}
-	return names
+	return append(names, s.sensitiveOutputNames(a)...)
 }
 
 // frame describes what an expression may use in addition to the values of the file.

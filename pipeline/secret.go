@@ -193,19 +193,26 @@ func (r *Results) secret(name string) (string, bool) {
 	return r.Secret(name)
 }
 
-// unresolved reports whether an argument needs a secret that is not resolved.
-func (a *argument) unresolved(results *Results) bool {
-	return slices.ContainsFunc(a.secrets(), func(name string) bool {
-		_, ok := results.secret(name)
-		return !ok
-	})
+// unresolved lists the secrets that an argument needs and that are not resolved. If its
+// value is not known, it also lists the sensitive outputs that it uses.
+func (s *scope) unresolved(a *argument, results *Results, value cty.Value) []string {
+	var names []string
+	for _, name := range a.secrets() {
+		if _, ok := results.secret(name); !ok {
+			names = append(names, secretPrefix+name)
+		}
+	}
+	if results != nil && !value.IsWhollyKnown() {
+		names = append(names, s.sensitiveOutputNames(a)...)
+	}
+	return names
 }
 
 // sensitiveReferences returns references to what sensitiveNames lists.
 func sensitiveReferences(names []string) string {
 	references := make([]string, len(names))
 	for i, name := range names {
-		if references[i] = name; !strings.HasPrefix(name, secretPrefix) {
+		if references[i] = name; !isPlace(name) {
 			references[i] = "var." + name
 		}
 	}

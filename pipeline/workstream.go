@@ -37,11 +37,13 @@ type workstreamBlock struct {
 	services      []*argument // each a reference to a service
 	sharedGates   []*argument // each a reference to a gate
 	gates         []*gateBlock
+
+	sensitiveOutputs *argument
 }
 
 var workstreamSchema = &hcl.BodySchema{
 	Attributes: append(attributes(processAttributes...), attributes("title", "description", "for_each", "when", "depends_on", "run_on", "allow_failure", "fail_fast",
-		"inputs", "artifacts", "timeout", "effect", "verify", "on_gate_failure", "cache", "report", "agent", "task", "mutates", "services", "gates")...),
+		"inputs", "artifacts", "timeout", "effect", "verify", "on_gate_failure", "cache", "report", "agent", "task", "mutates", "services", "gates", "sensitive_outputs")...),
 	Blocks: []hcl.BlockHeaderSchema{
 		{Type: "retry"},
 		{Type: "protect"},
@@ -72,6 +74,7 @@ func (d *decoder) decodeWorkstream(block *hclsyntax.Block) *workstreamBlock {
 	w.onGateFailure = d.argument(content, "on_gate_failure")
 	w.cache = d.argument(content, "cache")
 	w.report = d.argument(content, "report")
+	w.sensitiveOutputs = d.argument(content, "sensitive_outputs")
 	w.retry = d.decodeRetry(d.single(content, "retry"))
 	w.mutates = d.argument(content, "mutates")
 	w.protect = d.decodeProtect(d.single(content, "protect"))
@@ -107,6 +110,8 @@ type workstreamDef struct {
 	batch        int              // of the first instances, from 1
 	lastBatch    int              // of the last ones
 	needsResults bool
+
+	sensitiveOutputs []string
 
 	variablesOnce sync.Once
 	variables     map[string]string // set by variableSums
@@ -189,6 +194,7 @@ func (b *builder) workstream(def *workstreamDef, ws *Workstream, defaults *defau
 		b.errorf("Cache of a workstream that is not pure", block.cache.exprRange(), `cache = true takes the outputs and artifacts of an earlier run in place of a new one, so there must be nothing else that a run does. Say so with effect = "pure", or remove "cache".`)
 	}
 	ws.ReportsOnStdout = oneOf(b, block.report, fr, "file", "file", "stdout") == "stdout"
+	b.checkSensitiveOutputs(ws)
 	b.checkWorkstreamProcess(def, ws)
 	b.workstreamGates(def, ws, defaults)
 }

@@ -157,6 +157,7 @@ func (n *node) runTask(ctx context.Context, task Task) attemptResult {
 	}
 	ctx = l.grace // an ended task is recorded even while the run stops, unless the run must end at once
 	r.outputs, err = readOutputs(task.Env["RUNNER_OUTPUT"])
+	err = errors.Join(err, n.hideOutputs(r.outputs))
 	if !res.Succeeded() {
 		r.failure = l.failures.taskFailure(n.ws.Name, "", task, res)
 		return r
@@ -290,6 +291,7 @@ func (n *node) resultRecord(r attemptResult) state.Work {
 		}
 		work.Outputs[name] = state.Text(l.opts.Mask(value))
 	}
+	n.holdOutputs(r.outputs, work.Outputs)
 	return work
 }
 

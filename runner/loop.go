@@ -58,6 +58,7 @@ type loop struct {
 	protections   protections
 	services      services
 	secrets       *secret.Resolver
+	heldOutputs   map[string]map[string]string // the values of sensitive outputs, by workstream and name
 	failures      failures
 	reports       *reports
 	cause         endReasons

@@ -4,10 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"sync"
 
 	"prdrunner/checkpoint/ledger"
 	"prdrunner/checkpoint/state"
+	"prdrunner/pipeline"
+	"prdrunner/runner/mask"
 	"prdrunner/runner/report"
 )
 
@@ -166,6 +169,9 @@ func (rs *reports) admit(rep *reporting, r *ledger.Report) (ledger.Effect, error
 		rs.admission = l.session.State().Notes.Admission(l.session.State().Ledgers)
 	}
 	r.Ack = ""
+	if err := rs.refuseSensitive(rep, r); err != nil {
+		return ledger.Unchanged, err
+	}
 	if err := maskReport(r, l.opts.Mask); err != nil {
 		return ledger.Unchanged, err
 	}
@@ -179,6 +185,20 @@ func (rs *reports) admit(rep *reporting, r *ledger.Report) (ledger.Effect, error
 		return ledger.Unchanged, err
 	}
 	return effect, rep.outputs.setReported(r)
+}
+
+// refuseSensitive refuses a report of a sensitive output, and has the value hidden. What is
+// reported is recorded while the workstream runs.
+func (rs *reports) refuseSensitive(rep *reporting, r *ledger.Report) error {
+	ws := rs.loop.pipeline.Workstream(rep.workstream)
+	if r.Type != ledger.TypeOutput || ws == nil || !slices.Contains(ws.SensitiveOutputs, r.Name) {
+		return nil
+	}
+	refused := fmt.Errorf("the output %s is sensitive, and reports are recorded; write it to RUNNER_OUTPUT", r.Name)
+	if value := string(r.Text()); !mask.TooShort(value) {
+		return errors.Join(refused, rs.loop.opts.Hide([]pipeline.Secret{{Variable: r.Name, Value: value}}))
+	}
+	return refused
 }
 
 // maskReport hides sensitive values. A name can't be masked, since it would then name

@@ -2,8 +2,12 @@ package runner
 
 import (
 	"context"
+	"fmt"
+	"strings"
 
+	"prdrunner/checkpoint/state"
 	"prdrunner/pipeline"
+	"prdrunner/runner/mask"
 )
 
 // withSecrets calls then when the secrets that a process needs are resolved, or with the
@@ -34,7 +38,57 @@ func (l *loop) awaitSecrets(id string, names []string) (err error) {
 func (l *loop) results(needed bool, attempt int) pipeline.Results {
 	r := l.planner.Results(needed, attempt)
 	r.Secret = l.secrets.Value
+	if recorded := r.Workstream; recorded != nil {
+		r.Workstream = func(name string) (pipeline.Result, bool) {
+			result, ok := recorded(name)
+			result.Sensitive = l.heldOutputs[name]
+			return result, ok
+		}
+	}
 	return r
+}
+
+// hideOutputs has the values of sensitive outputs hidden. Another goroutine than the loop's
+// calls it, as soon as they are read.
+func (n *node) hideOutputs(o outputs) error {
+	var values []pipeline.Secret
+	for _, name := range n.ws.SensitiveOutputs {
+		value, ok := o.values[name]
+		switch {
+		case !ok:
+		case mask.TooShort(value):
+			return fmt.Errorf("its sensitive output %s has fewer than %d characters, so it can't be masked", name, mask.MinLength)
+		default:
+			values = append(values, pipeline.Secret{Variable: "the output " + name + " of " + n.ws.Name, Value: value})
+		}
+	}
+	return n.loop.opts.Hide(values)
+}
+
+// holdOutputs keeps the values of sensitive outputs in memory, for the processes of this run
+// that need them, and takes them out of the record.
+func (n *node) holdOutputs(o outputs, record map[string]state.Text) {
+	held := make(map[string]string, len(n.ws.SensitiveOutputs))
+	for _, name := range n.ws.SensitiveOutputs {
+		if value, ok := o.values[name]; ok {
+			held[name], record[name] = value, mask.Replacement
+		}
+	}
+	if len(held) > 0 {
+		n.loop.heldOutputs[n.ws.Name] = held
+	}
+}
+
+// unresolvedError says that a process lacks a sensitive value. Before a process starts, its
+// secrets are resolved. The plan makes the workstream of a sensitive output run again, if it
+// knows that the output is needed; it does not if that arises during the run.
+func (l *loop) unresolvedError(name string) error {
+	workstream, output, isOutput := strings.Cut(strings.TrimPrefix(name, "workstream."), ".outputs.")
+	if !isOutput {
+		return fmt.Errorf("it was not started: %s is not resolved", name)
+	}
+	return fmt.Errorf("it was not started: the sensitive output %s of %s is not stored, and %s has not run in this run; `%s` runs it again",
+		output, workstream, workstream, l.opts.Command("build "+l.pipeline.ID+" --resume --invalidate "+workstream))
 }
 
 // resolveThen resolves the secrets of the next attempt, and then starts the attempt.

@@ -2,7 +2,6 @@ package runner
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"path/filepath"
@@ -32,8 +31,8 @@ func (l *loop) execute(ctx context.Context, task Task, sink Sink) (Result, error
 // now. It returns why the process can't get its environment.
 func (l *loop) hideEnvironment(inv pipeline.Invocation) error {
 	switch {
-	case inv.Unresolved: // withSecrets comes before
-		return errors.New("it was not started: a secret that it needs is not resolved")
+	case len(inv.Unresolved) > 0:
+		return l.unresolvedError(inv.Unresolved[0])
 	case inv.EnvFileError != nil:
 		return inv.EnvFileError
 	}

@@ -89,6 +89,9 @@ func leak() {
 		case "value":
 			value = printedSecret(os.Getenv("DEPLOY_TOKEN"))
 			fmt.Println(value)
+		case "give":
+			given := "token<<END-OF-TOKEN\n" + givenSecret(os.Getenv("DEPLOY_TOKEN")) + "\nEND-OF-TOKEN\n"
+			must(os.WriteFile(os.Getenv("RUNNER_OUTPUT"), []byte(given), 0o600))
 		case "dotenv":
 			must(os.WriteFile(".env.made", []byte("SECRET="+dotenvValue(otherSecret(os.Getenv("DEPLOY_TOKEN")))+"\n"), 0o600))
 		case "cat":
@@ -124,6 +127,9 @@ func printedSecret(value string) string {
 		return r
 	}, otherSecret(value))
 }
+
+// givenSecret returns a third such value.
+func givenSecret(value string) string { return "q" + printedSecret(printedSecret(value)) }
 
 // dotenvValue returns a value as a dotenv file has it between double quotes.
 func dotenvValue(value string) string {

@@ -48,6 +48,15 @@ pipeline "PRD-001" {
         command = ["leak", "print"]
       }
     }
+    workstream "gives" {
+      sensitive_outputs = ["token"]
+      command           = ["leak", "give"]
+    }
+    workstream "given" {
+      depends_on = [workstream.gives]
+      env        = { SECRET = workstream.gives.outputs.token }
+      command    = ["leak", "print", "outputs", "fail"]
+    }
     workstream "resolves-not" { command = ["echo", secret.lost] }
     workstream "prints" {
       env       = { SECRET = var.token }
@@ -240,7 +249,7 @@ const (
 func newSecretRun(t *testing.T, binary, value string, git bool) *secretRun {
 	t.Helper()
 	outer := "before-" + value + "-after"
-	s := &secretRun{t: t, binary: binary, dir: t.TempDir(), value: value, git: git, needles: secretNeedles(value, outer, secretPin, otherSecret(value), printedSecret(value))}
+	s := &secretRun{t: t, binary: binary, dir: t.TempDir(), value: value, git: git, needles: secretNeedles(value, outer, secretPin, otherSecret(value), printedSecret(value), givenSecret(value))}
 	s.env = append(os.Environ(), "HOME="+t.TempDir(), "GIT_CONFIG_NOSYSTEM=1", "PRDRUNNER_VAR_token="+value, "PRDRUNNER_VAR_pin="+secretPin,
 		"PRDRUNNER_VAR_outer="+outer, "DEPLOY_TOKEN="+value)
 	write := func(name, text string) {
@@ -373,7 +382,7 @@ func (s *secretRun) searchFiles() {
 func (s *secretRun) betrayed() {
 	s.t.Helper()
 	state := filepath.Join(s.dir, ".runner")
-	for _, name := range []string{"prints", "prints.judge", "reads", "dotenv", "dotenv.judge", "resolves", "resolves.judge", "counts", "leaves", "fails", "named", "once", "once..verify", "refused.judge", "hook.failed.1", "hook.failed.2"} {
+	for _, name := range []string{"prints", "prints.judge", "reads", "dotenv", "dotenv.judge", "resolves", "resolves.judge", "given", "counts", "leaves", "fails", "named", "once", "once..verify", "refused.judge", "hook.failed.1", "hook.failed.2"} {
 		log, err := os.ReadFile(filepath.Join(state, "PRD-001", "logs", name+".1.log"))
 		if silent := name == "leaves" || name == "named"; err != nil || !silent && !bytes.Contains(log, []byte("***")) {
 			s.t.Errorf("the log of %s is %.200q: %v", name, log, err)

@@ -204,6 +204,16 @@ func (pl *Planner) issue() *state.Issue {
 
 // Plan decides all steps.
 func (pl *Planner) Plan(now time.Time) *Plan {
+	plan := pl.decideAll(now)
+	for pl.needSensitiveOutputs(plan) {
+		pl.anyBlocked, pl.rerunning = false, nil
+		plan = pl.decideAll(now)
+	}
+	return plan
+}
+
+// decideAll decides all steps once.
+func (pl *Planner) decideAll(now time.Time) *Plan {
 	pl.stateAtStart = pl.st
 	defer func() { pl.st, pl.stateAtStart = pl.stateAtStart, nil }()
 	if !SameShape(pl.st, pl.p) { // a run records new workstreams before it decides anything

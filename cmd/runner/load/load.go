@@ -81,7 +81,7 @@ func SetUpPipeline(ctx context.Context, env *cli.Environment, cfg *config.Config
 		return nil, err
 	}
 	switch {
-	case len(p.SecretSources) > 0: // some values may be known later, or not at all
+	case p.LearnsSecrets(): // some values may be known later, or not at all
 		files.Refuse(detector(masker))
 	case p.HasSecrets():
 		files.RefuseAll(detector(masker))
