@@ -182,6 +182,7 @@ phase "one" {
   }
   workstream "after" {
     depends_on = [workstream.some]
+    run_on     = "always"
     script     = "echo after >> ran"
   }
   gate "both" { command = ["true"] }

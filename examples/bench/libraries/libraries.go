@@ -9,6 +9,7 @@ import (
 	_ "github.com/go-sql-driver/mysql"
 	_ "github.com/gofrs/flock"
 	_ "github.com/google/uuid"
+	_ "github.com/hashicorp/go-envparse"
 	_ "github.com/hashicorp/go-hclog"
 	_ "github.com/hashicorp/hcl/v2"
 	_ "github.com/hashicorp/hcl/v2/ext/tryfunc"
