@@ -79,8 +79,8 @@ func (m *model) leftOut(want map[string]plan.Decision) map[string]bool {
 
 // plan sets the model's run according to the options of a build.
 func (m *model) plan(a act, number int) {
-	r := &modelRun{act: a, number: number, forced: map[string]bool{}, tries: map[string]int{}, over: map[string]bool{}, retries: map[string]bool{}, takes: map[string]bool{},
-		verified: map[string]state.Resolution{}, asking: map[string]bool{}, why: map[string]reason{}}
+	r := &modelRun{act: a, number: number, forced: map[string]bool{}, tries: map[string]int{}, over: map[string]bool{}, retries: map[string]bool{}, skipped: map[string]bool{}, takes: map[string]bool{},
+		verified: map[string]state.Resolution{}, asking: map[string]bool{}, fastIn: map[int]bool{}, why: map[string]reason{}}
 	m.run = r
 	from, invalidated := false, map[string]bool{}
 	for i, phase := range m.h.Phases {

@@ -38,8 +38,12 @@ func (h *history) keepUsedOnes() {
 		w.Permits = w.Permits && !h.isUsed(w.Name)
 	}
 	for _, w := range slices.Backward(works) {
+		phase := &h.Phases[int(w.Name[1]-'0')]
 		if !w.Toggled && w.RunOn == onFailed {
 			w.RunOn = ""
+		}
+		if !w.Toggled && phase.RunOn == onFailed {
+			phase.RunOn = ""
 		}
 		for _, up := range works {
 			if !w.Toggled && w.RunOn == "" && slices.Contains(w.On, up.Name) {
@@ -62,6 +66,9 @@ func drawPhase(t *rapid.T, h *history, number int) histPhase {
 	var earlier []string
 	for _, w := range h.works() {
 		earlier = append(earlier, w.Name)
+	}
+	if number > 0 {
+		p.RunOn = rapid.SampledFrom([]string{"", "", onAlways, onFailed}).Draw(t, "phase runs on")
 	}
 	p.FailFast = rapid.SampledFrom([]string{"", "", "false"}).Draw(t, "phase fails fast")
 	p.drawLoop(t)

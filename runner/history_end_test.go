@@ -18,7 +18,7 @@ func (m *model) end(e state.Event, status state.Status) error {
 	r := m.run
 	err := m.mustBe(r.ended == "", "the run ended before, with %s", r.ended)
 	reviewed := m.endReview()
-	if m.reviewing(false) || endsFor(e, state.PauseBudget) && m.outOfBudget() {
+	if m.reviewing(anyPhase, false) || endsFor(e, state.PauseBudget) && m.outOfBudget() {
 		m.stop()
 	}
 	m.status, r.ended = status, e.Kind()
@@ -64,9 +64,9 @@ func (m *model) verdictOfRun(only anew) string {
 		return string(state.KindSessionPaused) + " " + string(state.PauseUncertain)
 	case !only.unpaid && m.outOfBudget():
 		return string(state.KindSessionPaused) + " " + string(state.PauseBudget)
-	case m.waiting(only.asked):
+	case m.waiting(anyPhase, only.asked):
 		return string(state.KindSessionPaused) + " " + string(state.PauseApproval)
-	case m.reviewing(only.reviewed):
+	case m.reviewing(anyPhase, only.reviewed):
 		return string(state.KindSessionPaused) + " " + string(state.PauseReview)
 	case m.complete() && !m.pausedBefore():
 		return string(state.KindSessionCompleted)
@@ -78,11 +78,14 @@ func (m *model) verdictOfRun(only anew) string {
 	return "an end that the model does not know"
 }
 
-// waiting reports whether a gate that the run reached or judged waits for an answer.
-func (m *model) waiting(anew bool) bool {
+const anyPhase = -1
+
+// waiting reports whether a gate of a phase that the run reached or judged waits for an
+// answer.
+func (m *model) waiting(p int, anew bool) bool {
 	for label, is := range m.gates {
 		g, owner := m.gate(label)
-		if m.waits(g, owner) && m.mayJudge(g, owner) == nil && (!anew || m.current(is)) {
+		if (p == anyPhase || m.isIn(p, label)) && m.waits(g, owner) && m.mayJudge(g, owner) == nil && (!anew || m.current(is)) {
 			return true
 		}
 	}
@@ -117,11 +120,12 @@ func (m *model) anyReview() bool {
 	return false
 }
 
-// reviewing reports whether a gate that the run reached or judged waits for a review.
-func (m *model) reviewing(anew bool) bool {
+// reviewing reports whether a gate that the run reached or judged waits for a review. The gate may
+// be of a phase up to the given one.
+func (m *model) reviewing(last int, anew bool) bool {
 	for label, is := range m.gates {
 		g, owner := m.gate(label)
-		if is.review && m.holds(g, owner) && (m.current(is) || !anew && m.comesTo(owner)) {
+		if (last == anyPhase || m.phaseOfStep(label) <= last) && is.review && m.holds(g, owner) && (m.current(is) || !anew && m.comesTo(owner)) {
 			return true
 		}
 	}
@@ -160,35 +164,65 @@ func (m *model) due() []string {
 	if !r.act.KeepGoing && m.stuck(false) || r.halted && len(m.usedUpAnywhere()) > 0 {
 		m.stop()
 	}
-	for p, phase := range m.h.Phases {
-		all := true
-		for _, w := range phase.Works {
-			if m.finished(w.Name) {
-				continue
-			}
-			all = false
-			if what := m.dueOf(w); what != "" {
-				due = append(due, what)
-			}
+	for p := range m.h.Phases {
+		if m.passedOver(p) {
+			continue
 		}
-		if !all || r.halted {
+		passed := false
+		if m.phaseOff(p) {
+			due, passed = m.dueSkip(p, due)
+		} else {
+			due, passed = m.dueIn(p, due)
+		}
+		if !passed && (m.firstFailure(p+1) > p || m.stopsAll()) {
 			return due
-		}
-		if !m.satisfied(p) {
-			r.excluded = r.excluded || slices.ContainsFunc(phase.Works, func(w histWork) bool { return r.allowed != nil && !r.allowed[w.Name] })
-			return due
-		}
-		if what := m.dueGates(m.phaseGates(p), phaseName(p)); what != "" {
-			return append(due, what)
-		}
-		if !m.phaseIsComplete(p) {
-			return due
-		}
-		if !m.left(p) {
-			return append(due, phaseName(p)+" is not recorded as complete")
 		}
 	}
 	return due
+}
+
+// dueSkip adds a phase that the run should have skipped to what is due, and reports whether the
+// run comes to the next one.
+func (m *model) dueSkip(p int, due []string) ([]string, bool) {
+	r := m.run
+	switch {
+	case m.haltedIn(p):
+		return due, false
+	case slices.ContainsFunc(m.h.Phases[p].Works, func(w histWork) bool { return r.left[w.Name] }):
+		r.excluded = true
+		return due, false
+	case m.phases[p] != state.Skipped || !m.phaseIsComplete(p):
+		return append(due, phaseName(p)+" ought to be skipped"), false
+	}
+	return due, true
+}
+
+// dueIn adds what is due in a phase, and reports whether the phase has passed.
+func (m *model) dueIn(p int, due []string) ([]string, bool) {
+	r, phase, all := m.run, m.h.Phases[p], true
+	for _, w := range phase.Works {
+		if m.finished(w.Name) {
+			continue
+		}
+		all = false
+		if what := m.dueOf(w); what != "" {
+			due = append(due, what)
+		}
+	}
+	switch {
+	case !all || r.stopped || r.halted && !r.failing || r.fastIn[p]:
+		return due, false
+	case !m.satisfied(p):
+		r.excluded = r.excluded || slices.ContainsFunc(phase.Works, func(w histWork) bool { return r.allowed != nil && !r.allowed[w.Name] })
+		return due, false
+	}
+	if what := m.dueGates(m.phaseGates(p), phaseName(p)); what != "" {
+		return append(due, what), false
+	}
+	if m.phaseIsComplete(p) && !m.left(p) {
+		return append(due, phaseName(p)+" is not recorded as complete"), false
+	}
+	return due, m.phaseIsComplete(p)
 }
 
 // asksVerify reports whether the verify command of a workstream was run.
@@ -200,7 +234,7 @@ func (m *model) asksVerify(name string) bool {
 func (m *model) dueOf(w histWork) string {
 	r, is := m.run, m.works[w.Name]
 	switch {
-	case is.status == state.Uncertain && m.reached(w.Name) && !r.halted && !r.over[w.Name] && m.verifies(w.Name) && !m.asksVerify(w.Name):
+	case is.status == state.Uncertain && m.reached(w.Name) && !m.stops(w.Name) && !r.over[w.Name] && m.verifies(w.Name) && !m.asksVerify(w.Name):
 		return w.Name + " ought to be verified"
 	case r.over[w.Name] || is.status == state.Uncertain:
 		return ""

@@ -34,6 +34,7 @@ func (m *model) apply(e state.Event) error {
 		m.session, m.status, m.spent = true, state.StatusInitialized, account{}
 	case state.SessionResumed:
 		m.status = state.StatusInProgress
+		m.listed = slices.Repeat(m.listed[len(m.listed)-1:], len(m.listed))
 		m.reviewed()
 		m.raiseDue()
 		m.readLoops()
@@ -67,9 +68,9 @@ func (m *model) apply(e state.Event) error {
 			err = m.repeated(e)
 		}
 	case state.PhaseSkipped:
-		err = m.passOver(e.Phase)
+		err = m.skipPhase(e.Phase)
 	case state.WorkspaceCaptured:
-		m.listed = m.scope(m.tree)
+		m.list()
 		if !e.Aside { // edits between two runs belong to no run
 			m.captured = maps.Clone(m.tree)
 		}
@@ -86,6 +87,19 @@ func (m *model) apply(e state.Event) error {
 		return fmt.Errorf("%s %+v: %w", e.Kind(), e, err)
 	}
 	return nil
+}
+
+// list notes the files of a capture for the phases that the run has not left.
+func (m *model) list() {
+	files, was := m.scope(m.tree), m.listed
+	m.listed = nil
+	for p := range m.h.Phases {
+		if m.run != nil && p < m.run.phase {
+			m.listed = append(m.listed, was[p])
+		} else {
+			m.listed = append(m.listed, files)
+		}
+	}
 }
 
 func (m *model) applyWork(e state.Event) error {
@@ -109,6 +123,7 @@ func (m *model) applyWork(e state.Event) error {
 	case state.WorkstreamSkipped:
 		err := m.maySkip(e.Workstream)
 		m.skip(e.Workstream)
+		m.run.skipped[e.Workstream] = true
 		return err
 	case state.WorkstreamEdited:
 		return m.editKept(e)
@@ -176,23 +191,30 @@ func (m *model) phaseIsComplete(p int) bool {
 			return false
 		}
 	}
+	return m.phasePasses(p)
+}
+
+// mayBeComplete is like phaseIsComplete, in a run that may have dropped work of earlier phases
+// after a failure.
+func (m *model) mayBeComplete(p int) bool {
+	for _, w := range m.h.Phases[p].Works {
+		if !m.fate(w.Name).may(fateGood) {
+			return false
+		}
+	}
+	return m.phasePasses(p)
+}
+
+// phasePasses reports whether a phase is complete once its workstreams are.
+func (m *model) phasePasses(p int) bool {
 	return m.satisfied(p) && !slices.ContainsFunc(m.phaseGates(p), func(g histGate) bool { return !m.holds(g, phaseName(p)) })
 }
 
 func (m *model) enter(name string) error {
-	if !m.reviewPasses() {
-		return errors.New("the review does not let the session go on")
-	}
-	for p := range m.h.Phases {
-		if phaseName(p) == name {
-			m.phases[p], m.run.phase = state.Running, p
-			return nil
-		}
-		if !m.left(p) || !m.phaseIsComplete(p) {
-			return fmt.Errorf("%s is not complete", phaseName(p))
-		}
-	}
-	return errors.New("there is no such phase")
+	p := m.phaseOfStep(name)
+	err := errors.Join(m.mustBe(m.comesToPhase(p), "what comes before is not complete"), m.mustBe(!m.phaseOff(p), "the phase must be skipped"))
+	m.phases[p], m.run.phase = state.Running, p
+	return err
 }
 
 // left reports whether a phase has ended according to the record.
@@ -200,17 +222,21 @@ func (m *model) left(p int) bool {
 	return m.phases[p] == state.Completed || m.phases[p] == state.Skipped && m.allOff(phaseName(p))
 }
 
-func (m *model) passOver(name string) error {
-	for p := range m.h.Phases {
-		if phaseName(p) == name {
-			m.phases[p] = state.Skipped
-			for _, g := range m.phaseGates(p) {
-				m.gates[g.label(name)].reset()
-				m.gates[g.label(name)].status = state.Skipped
-			}
+// skipPhase applies the record of a phase that is skipped with all its workstreams.
+func (m *model) skipPhase(name string) error {
+	p := m.phaseOfStep(name)
+	err := m.mustBe(m.comesToPhase(p) && (m.allOff(name) || m.phaseOff(p)), "a workstream of the phase is not skipped")
+	m.phases[p] = state.Skipped
+	for _, w := range m.h.Phases[p].Works {
+		if m.works[w.Name].status != state.Skipped {
+			m.skip(w.Name)
 		}
 	}
-	return m.mustBe(m.allOff(name), "a workstream of the phase is not skipped")
+	for _, g := range m.phaseGates(p) {
+		m.gates[g.label(name)].reset()
+		m.gates[g.label(name)].status = state.Skipped
+	}
+	return err
 }
 
 func (m *model) leave(name string) error {
@@ -218,7 +244,7 @@ func (m *model) leave(name string) error {
 		if phaseName(p) == name {
 			was := m.phases[p]
 			m.phases[p] = state.Completed
-			return errors.Join(m.mustBe(m.phaseIsComplete(p) && !m.allOff(name), "a workstream or gate of the phase is not done"), m.mustBe(was != state.Completed, "the phase was complete before"))
+			return errors.Join(m.mustBe(m.mayBeComplete(p) && !m.allOff(name), "a workstream or gate of the phase is not done"), m.mustBe(was != state.Completed, "the phase was complete before"))
 		}
 	}
 	return errors.New("there is no such phase")

@@ -57,13 +57,13 @@ func (m *model) mustHaveReached(g histGate, owner string) error {
 			return errors.New("the judged artifacts are not as recorded")
 		}
 	} else {
-		if m.run.halted {
-			return errors.New("the run has been stopped")
-		}
 		for i := range m.h.Phases {
 			if phaseName(i) == owner {
 				p, gates = i, m.phaseGates(i)
 			}
+		}
+		if m.haltedIn(p) {
+			return errors.New("the run has been stopped")
 		}
 		for _, w := range m.h.Phases[p].Works {
 			if !m.comesToPhaseOf(w.Name) || !m.fate(w.Name).may(fateGood) {

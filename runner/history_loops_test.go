@@ -65,6 +65,20 @@ func (m *model) satisfied(p int) bool {
 	return until == "" || m.works[until].value != "0"
 }
 
+// isLast reports whether no iteration of a phase follows the present one.
+func (m *model) isLast(p int) bool {
+	loop, results := m.loops[p], m.results(p)
+	return loop.iteration >= loop.most || results != "" && results == loop.results
+}
+
+// exhausted reports whether a phase has failed because its condition does not hold after its last
+// iteration.
+func (m *model) exhausted(p int) bool {
+	phase, r := m.h.Phases[p], m.run
+	return phase.Repeat > 0 && !m.satisfied(p) && m.isLast(p) && m.reviewPasses() &&
+		!slices.ContainsFunc(phase.Works, func(w histWork) bool { return !m.finished(w.Name) || r.allowed != nil && !r.allowed[w.Name] })
+}
+
 // inIteration compares the number of the iteration that an attempt was given with the
 // model.
 func (m *model) inIteration(name string, d deed) error {
@@ -95,6 +109,7 @@ func (m *model) repeated(e state.PhaseRepeated) error {
 		delete(r.over, w.Name)
 		delete(r.tries, w.Name)
 		delete(r.retries, w.Name)
+		delete(r.skipped, w.Name)
 		for _, g := range w.Gates {
 			delete(r.over, g.label(w.Name))
 		}
@@ -102,7 +117,8 @@ func (m *model) repeated(e state.PhaseRepeated) error {
 	for _, g := range m.phaseGates(p) {
 		delete(r.over, g.label(e.Phase))
 	}
-	r.failures, r.failing, r.halted, r.stopped = nil, false, false, false // the failures were those of the iteration
+	r.failures = slices.DeleteFunc(r.failures, func(what string) bool { return m.isIn(p, what) })
+	r.failing, r.halted, r.stopped, r.fastIn[p] = false, false, false, false
 	return err
 }
 
@@ -134,7 +150,7 @@ func (m *model) repeatedByAnswer(e state.Event) error {
 	}
 	p := slices.IndexFunc(m.h.Phases, func(p histPhase) bool { return m.isIn(p.number(), label) })
 	loop, results := m.loops[p], m.results(p)
-	last := loop.iteration >= loop.most || results != "" && results == loop.results
+	last := m.isLast(p)
 	switch e := e.(type) {
 	case state.PhaseRepeated:
 		err := m.mustBe(!last && e.Iteration == loop.iteration+1 && (e.Results == "") == (results == ""), "iteration %d of %d was the last one", loop.iteration, loop.most)
@@ -152,13 +168,8 @@ func (m *model) repeatedByAnswer(e state.Event) error {
 // anew, only those of this run count.
 func (m *model) mayRepeat(p int, anew bool) bool {
 	r, phase := m.run, m.h.Phases[p]
-	if phase.Repeat == 0 || !m.reviewPasses() || m.waiting(anew) || m.reviewing(anew) {
+	if phase.Repeat == 0 || !m.comesToPhase(p) || m.phaseOff(p) || m.waiting(p, anew) || m.reviewing(p, anew) {
 		return false
-	}
-	for earlier := range p {
-		if !m.left(earlier) || !m.phaseIsComplete(earlier) {
-			return false
-		}
 	}
 	done := true
 	for _, w := range phase.Works {
@@ -207,7 +218,10 @@ func (m *model) results(p int) string {
 	if !known {
 		return ""
 	}
-	fmt.Fprintf(&b, " %q", m.listed)
+	if m.run == nil {
+		p = len(m.listed) - 1
+	}
+	fmt.Fprintf(&b, " %q", m.listed[p])
 	return b.String()
 }
 
@@ -218,15 +232,14 @@ func (m *model) endLoops(e state.Event) error {
 	ok = ok && failed.Error.Outcome == "repeat"
 	for p := range m.h.Phases {
 		name := phaseName(p)
-		loop, results := m.loops[p], m.results(p)
-		if m.run.signal || m.run.asked || len(m.usedUpAnywhere()) > 0 || !m.mayRepeat(p, false) {
+		first := m.firstFailure(len(m.h.Phases))
+		if m.run.signal || m.run.asked || len(m.usedUpAnywhere()) > 0 || !m.mayRepeat(p, false) || first < p && m.stopsAll() {
 			continue
 		}
-		last := loop.iteration >= loop.most || results != "" && results == loop.results
 		switch {
-		case !last:
+		case !m.isLast(p):
 			return fmt.Errorf("another iteration of %s is due", name)
-		case !ok:
+		case !ok && first >= p:
 			return fmt.Errorf("%s does not fail, though no further iteration follows", name)
 		}
 	}

@@ -20,6 +20,7 @@ type model struct {
 	tree map[string]string // the expected files
 	known
 	answering string // the gate that was rejected between two runs, until what follows is applied
+	seq       uint64 // the commit whose events are applied
 	runs      int    // runs of all workstreams so far, including those that a rollback took back
 	run       *modelRun
 }
@@ -31,12 +32,12 @@ type known struct {
 	works    map[string]*modelWork
 	gates    map[string]*modelGate
 	phases   []state.StepStatus
-	loops    []modelLoop       // by phase
-	reviews  []string          // gates that the session stopped at for review
-	happened map[string]bool   // once steps that have happened, in this session or before, or may have before; a rollback keeps them
-	maybe    map[string]bool   // once steps that may have happened in this session
-	captured map[string]string // the files at the end of the last run, with the artifacts recorded since
-	listed   map[string]string // the files of the last capture
+	loops    []modelLoop         // by phase
+	reviews  []string            // gates that the session stopped at for review
+	happened map[string]bool     // once steps that have happened, in this session or before, or may have before; a rollback keeps them
+	maybe    map[string]bool     // once steps that may have happened in this session
+	captured map[string]string   // the files at the end of the last run, with the artifacts recorded since
+	listed   []map[string]string // by phase: the files of the last capture before the run left it
 	told     modelTold
 	spent    account // a rollback keeps it
 	review   modelReview
@@ -63,6 +64,8 @@ type modelWork struct {
 	failure    string            // how it failed
 	failedID   int               // identifies the failure
 	permitted  bool              // the pipeline allowed the failure
+	worked     uint64            // the commit that recorded its work; 0 if the work is not done
+	broke      uint64            // the commit in which its last attempt without success ended
 }
 
 // modelRecord is the record of an attempt.
@@ -105,6 +108,7 @@ type modelRun struct {
 	tries    map[string]int  // attempts at a workstream
 	over     map[string]bool // workstreams that have ended in this run
 	retries  map[string]bool
+	skipped  map[string]bool // workstreams that this run has skipped
 	verified map[string]state.Resolution
 	why      map[string]reason // the expected reasons for the decisions of the plan
 	phase    int               // the phase entered last
@@ -114,7 +118,8 @@ type modelRun struct {
 	halted   bool
 	stopped  bool            // halted by more than a failure
 	failing  bool            // halted by a failure
-	failedIn int             // the phase of that failure
+	failedIn int             // the phase of the last failure that halted it
+	fastIn   map[int]bool    // the phases that a failure halted
 	paused   bool            // for another reason than a failure, which is stronger
 	asking   map[string]bool // once steps that have become uncertain in this run
 	toRaise  []string        // budgets that the run must raise before anything starts
@@ -145,6 +150,7 @@ func (m *model) begin() {
 			m.happened[name] = true
 		}
 	}
+	m.listed = make([]map[string]string, len(m.h.Phases))
 	for i, p := range m.h.Phases {
 		m.phases, m.loops = append(m.phases, state.Pending), append(m.loops, modelLoop{iteration: 1})
 		for _, w := range p.Works {
@@ -226,7 +232,7 @@ func (m *model) reset(name string) {
 // forget makes a workstream pending, with its gates.
 func (m *model) forget(name string) {
 	w := m.works[name]
-	w.status, w.id, w.metric, w.ended, w.claimed, w.rejected, w.permitted = state.Pending, "", false, false, false, false, false
+	w.status, w.id, w.metric, w.ended, w.claimed, w.rejected, w.permitted, w.worked = state.Pending, "", false, false, false, false, false, 0
 	for _, g := range m.work(name).Gates {
 		m.gates[g.label(name)].reset()
 	}
@@ -249,7 +255,7 @@ func (m *model) skip(name string) {
 // identify gives the workstream the id of a new run.
 func (m *model) identify(w *modelWork) {
 	m.runs++
-	w.id = fmt.Sprint("run ", m.runs)
+	w.id, w.worked = fmt.Sprint("run ", m.runs), m.seq
 }
 
 func (m *model) mustBe(ok bool, format string, args ...any) error {

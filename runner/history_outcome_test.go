@@ -67,8 +67,14 @@ func (u upstream) allMust(f fate) bool {
 func (m *model) fate(name string) fate {
 	w, r := m.works[name], m.run
 	switch {
+	case m.passedOver(m.phaseOf(name)):
+		return fateBlocked
+	case r.skipped[name]:
+		return fateSkipped
 	case w.status == state.Running, r.left[name]:
 		return fateOpen
+	case m.phaseOff(m.phaseOf(name)):
+		return m.skipFate(name)
 	case w.status == state.Failed && r.over[name]:
 		if w.permitted {
 			return fatePermitted
@@ -80,7 +86,7 @@ func (m *model) fate(name string) fate {
 		}
 		return fateFailed
 	case r.tries[name] > 0:
-		return m.ownFate(name)
+		return m.runFate(name)
 	}
 	u := m.upstream(name)
 	switch m.work(name).RunOn {
@@ -92,25 +98,36 @@ func (m *model) fate(name string) fate {
 	return m.fateOfDefault(name, u)
 }
 
-// ownFate returns the fate of a workstream that the run has come to.
-func (m *model) ownFate(name string) fate {
+// runFate returns the fate of a workstream that the run has come to, and that runs or has run.
+func (m *model) runFate(name string) fate {
 	switch {
-	case m.stands(name):
+	case m.failedBefore(name) && len(m.reasons(name)) == 0:
 		return fatePermitted
-	case !m.isComplete(name):
-		return fateOpen
-	case m.works[name].status == state.Skipped:
+	case m.isDone(name):
+		return fateCompleted
+	}
+	return fateOpen
+}
+
+// skipFate returns the fate of a workstream that the run skips when it comes to it.
+func (m *model) skipFate(name string) fate {
+	if m.works[name].status == state.Skipped {
 		return fateSkipped
 	}
-	return fateCompleted
+	return fateOpen
 }
 
 // fateOfDefault returns the fate of a workstream that has not started, and needs the success
 // of what it depends on.
 func (m *model) fateOfDefault(name string, u upstream) (f fate) {
 	if u.allMay(fateGood) {
-		f = m.ownFate(name)
-		if m.run.failing && m.phaseOf(name) >= m.run.failedIn {
+		if m.v.off[name] || u.anyMay(fateSkipped) {
+			f |= m.skipFate(name)
+		}
+		if !m.v.off[name] && !u.anyMust(fateSkipped) {
+			f |= m.runFate(name)
+		}
+		if m.run.fastIn[m.phaseOf(name)] {
 			if w := m.works[name]; f == fateOpen && !w.done() && w.status != state.Uncertain {
 				f = 0
 			}
@@ -119,6 +136,9 @@ func (m *model) fateOfDefault(name string, u upstream) (f fate) {
 	}
 	if u.anyMay(fateFailed | fateBlocked) {
 		f |= fateBlocked
+		if u.anyMay(fateSkipped) && u.allMay(^fateOpen) { // it may be skipped as well
+			f |= m.skipFate(name)
+		}
 	}
 	if u.anyMay(fateOpen) {
 		f |= fateOpen
@@ -128,8 +148,12 @@ func (m *model) fateOfDefault(name string, u upstream) (f fate) {
 
 // fateOfAlways is like fateOfDefault, for run_on = "always".
 func (m *model) fateOfAlways(name string, u upstream) (f fate) {
-	if u.allMay(^fateOpen) {
-		f = m.ownFate(name)
+	switch {
+	case !u.allMay(^fateOpen):
+	case m.v.off[name]:
+		f = m.skipFate(name)
+	default:
+		f = m.runFate(name)
 	}
 	if u.anyMay(fateOpen) {
 		f |= fateOpen
@@ -140,8 +164,11 @@ func (m *model) fateOfAlways(name string, u upstream) (f fate) {
 // fateOfFailed is like fateOfDefault, for run_on = "failed".
 func (m *model) fateOfFailed(name string, u upstream) (f fate) {
 	if u.allMay(^fateOpen) {
-		if u.anyMay(fateBad) || u.allMay(fateWell) {
-			f = m.ownFate(name)
+		if u.allMay(fateWell) || m.v.off[name] && u.anyMay(fateBad) {
+			f |= m.skipFate(name)
+		}
+		if !m.v.off[name] && u.anyMay(fateBad) {
+			f |= m.runFate(name)
 		}
 		if u.anyMay(fateBlocked) && !u.anyMust(fateBad) {
 			f |= fateBlocked
@@ -151,58 +178,6 @@ func (m *model) fateOfFailed(name string, u upstream) (f fate) {
 		f |= fateOpen
 	}
 	return f
-}
-
-// gateFailed returns the status of a gate of a workstream that failed in this run, or was
-// rejected, which counts more. It returns "" if there is none.
-func (m *model) gateFailed(name string) (how state.StepStatus) {
-	for _, g := range m.work(name).Gates {
-		is := m.gates[g.label(name)]
-		if m.current(is) && (is.status == state.Failed && how == "" || is.status == state.Rejected) {
-			how = is.status
-		}
-	}
-	return how
-}
-
-// permits reports whether the pipeline allows that a workstream fails because one of its gates
-// does.
-func (m *model) permits(name string, how state.StepStatus) bool {
-	return how == state.Failed && m.mayFail(name)
-}
-
-// mayFail reports whether the pipeline allows now that a workstream fails.
-func (m *model) mayFail(name string) bool { return m.work(name).Permits && !m.v.harsh[name] }
-
-// failsFast reports whether a failure of a workstream keeps others from starting.
-func (m *model) failsFast(name string) bool {
-	if own := m.work(name).FailFast; own != "" {
-		return own == "true"
-	}
-	return m.h.Phases[m.phaseOf(name)].FailFast != "false"
-}
-
-// failedBefore reports whether a failure on record counts, because the pipeline allows it.
-func (m *model) failedBefore(name string) bool {
-	w := m.works[name]
-	return w.status == state.Failed && w.permitted && m.mayFail(name)
-}
-
-// stands reports whether a failure counts as a result, and nothing has changed since.
-func (m *model) stands(name string) bool {
-	return m.failedBefore(name) && !m.run.left[name] && !m.off(name) && len(m.reasons(name)) == 0
-}
-
-// finished reports whether nothing is left to do for a workstream.
-func (m *model) finished(name string) bool { return m.isComplete(name) || m.stands(name) }
-
-// gateWaits reports whether a gate of a workstream runs or waits for an answer, so that the
-// workstream has not ended.
-func (m *model) gateWaits(name string) bool {
-	return slices.ContainsFunc(m.work(name).Gates, func(g histGate) bool {
-		is := m.gates[g.label(name)]
-		return is.status == state.Running || m.run.act.KeepGoing && is.status == state.Waiting
-	})
 }
 
 // mayRun returns an error if what has become of the workstreams that a workstream depends on
@@ -237,7 +212,7 @@ func (m *model) mustRun(name string) bool {
 func (m *model) off(name string) bool {
 	w := m.work(name)
 	switch {
-	case m.v.off[name]:
+	case m.v.off[name], m.phaseOff(m.phaseOf(name)):
 		return true
 	case w.RunOn == onAlways:
 		return false
@@ -257,7 +232,7 @@ func (m *model) maySkip(name string) error {
 	case onFailed:
 		off = u.allMay(fateWell) || m.v.off[name] && u.allMay(^fateOpen) && u.anyMay(fateBad)
 	default:
-		off = (m.v.off[name] || u.anyMay(fateSkipped)) && u.allMay(fateGood)
+		off = m.v.off[name] && u.allMay(fateGood) || u.anyMay(fateSkipped) && u.allMay(^fateOpen)
 	}
 	return errors.Join(m.mustBe(off && !r.left[name], "the workstream must not be skipped: %v", u),
 		m.mustBe(!m.stops(name), "the run has been stopped"), m.mustBe(m.works[name].status != state.Skipped, "the workstream is skipped already"))
@@ -281,23 +256,6 @@ func (m *model) mustDecide(name string) bool {
 	}
 	return m.comesToPhaseOf(name) && u.allMust(^fateOpen)
 }
-
-// late reports whether a workstream may start after a failure.
-func (m *model) late(name string) bool { return m.work(name).RunOn != "" }
-
-// stops reports whether the run was stopped, so that it does not start a workstream.
-func (m *model) stops(name string) bool {
-	r := m.run
-	return r.halted && (r.stopped || !r.failing || !m.late(name))
-}
-
-// phaseOfStep returns the number of the phase of a workstream or a gate.
-func (m *model) phaseOfStep(what string) int {
-	return slices.IndexFunc(m.h.Phases, func(p histPhase) bool { return m.isIn(p.number(), what) })
-}
-
-// stop notes that the run starts nothing any more.
-func (m *model) stop() { m.run.halted, m.run.stopped = true, true }
 
 func (u upstream) String() string {
 	var all []string

@@ -51,32 +51,6 @@ func (m *model) foresee(name string, choice plan.OnConflict, all map[string]plan
 	}
 }
 
-// plannedOff reports whether the plan skips a workstream, according to the decisions about
-// those that it depends on.
-func (m *model) plannedOff(name string, all map[string]plan.Decision) bool {
-	w := m.work(name)
-	skipped := func(up string) bool { return all[up] == plan.Skipped }
-	switch {
-	case m.v.off[name]:
-		return true
-	case w.RunOn == onAlways:
-		return false
-	case w.RunOn == onFailed:
-		return !slices.ContainsFunc(w.On, func(up string) bool { return !skipped(up) && (all[up] != plan.Reuse || m.failedBefore(up)) })
-	}
-	return slices.ContainsFunc(w.On, skipped)
-}
-
-// undecided returns, for a workstream that runs if something that it depends on fails, what may
-// still fail.
-func (m *model) undecided(name string, all map[string]plan.Decision) []string {
-	w := m.work(name)
-	if w.RunOn != onFailed || slices.ContainsFunc(w.On, func(up string) bool { return all[up] == plan.Reuse && m.failedBefore(up) }) {
-		return nil
-	}
-	return slices.DeleteFunc(slices.Clone(w.On), func(up string) bool { return all[up] == plan.Skipped || all[up] == plan.Reuse })
-}
-
 // reason is the part of a decision's reason that the model predicts: the steps that it
 // waits for, and the changes.
 type reason struct{ on, changes []string }
@@ -146,6 +120,11 @@ func (m *model) outlookAlone(name string, choice plan.OnConflict, now map[string
 				on = append(on, up)
 			}
 		case plan.Reuse, plan.Skipped:
+		}
+	}
+	if p := m.phaseOf(name); m.h.Phases[p].RunOn != "" {
+		if first := m.firstAgain(p, all); first != "" && !slices.Contains(on, first) {
+			on = append(on, first)
 		}
 	}
 	if len(blocked) > 0 {

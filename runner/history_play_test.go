@@ -138,7 +138,7 @@ func (p *play) follow() error {
 		if c.Seq <= p.seq {
 			continue
 		}
-		p.seq = c.Seq
+		p.seq, p.m.seq = c.Seq, c.Seq
 		for _, e := range c.Events {
 			if e.Kind() != state.KindCheckpointCreated {
 				p.told = append(p.told, fmt.Sprintf("   %d %s", c.Seq, brief(e)))

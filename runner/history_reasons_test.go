@@ -40,6 +40,9 @@ func (m *model) basis(name string) basis {
 	for _, up := range w.On {
 		b.upstream[up] = m.result(up)
 	}
+	if p := m.phaseOf(name); m.h.Phases[p].RunOn != "" {
+		b.upstream[phasesBefore] = fmt.Sprint(m.lastWork(p))
+	}
 	return b
 }
 
@@ -163,6 +166,11 @@ func (m *model) isComplete(name string) bool {
 	if m.off(name) {
 		return m.works[name].status == state.Skipped
 	}
+	return m.isDone(name)
+}
+
+// isDone is isComplete for a workstream that is not skipped.
+func (m *model) isDone(name string) bool {
 	missing, edited := m.touched(name)
 	return m.works[name].status == state.Completed && len(m.reasons(name)) == 0 && len(missing)+len(edited) == 0 &&
 		!slices.ContainsFunc(m.work(name).Gates, func(g histGate) bool { return !m.holds(g, name) })
@@ -172,14 +180,4 @@ func (m *model) isComplete(name string) bool {
 func (m *model) reached(name string) bool { return m.comesToPhaseOf(name) && m.mayRun(name) == nil }
 
 // comesToPhaseOf reports whether the phases before that of a workstream have ended.
-func (m *model) comesToPhaseOf(name string) bool {
-	if !m.reviewPasses() {
-		return false
-	}
-	for p := range m.phaseOf(name) {
-		if !m.left(p) || !m.phaseIsComplete(p) {
-			return false
-		}
-	}
-	return true
-}
+func (m *model) comesToPhaseOf(name string) bool { return m.comesToPhase(m.phaseOf(name)) }

@@ -29,6 +29,9 @@ func (h *history) source(v variation) string {
 	for p, phase := range h.Phases {
 		name := fmt.Sprintf("p%d", p)
 		fmt.Fprintf(&b, "phase %q {\n", name)
+		if phase.RunOn != "" {
+			fmt.Fprintf(&b, " run_on = %q\n", phase.RunOn)
+		}
 		if phase.FailFast != "" {
 			fmt.Fprintf(&b, " fail_fast = %s\n", phase.FailFast)
 		}

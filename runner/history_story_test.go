@@ -25,6 +25,7 @@ type histPhase struct {
 	Works    []histWork `json:"works"`
 	Gates    []histGate `json:"gates,omitempty"`
 	Budget   histBudget `json:"budget,omitzero"`
+	RunOn    string     `json:"run_on,omitempty"`    // "": succeeded
 	FailFast string     `json:"fail_fast,omitempty"` // "": true
 	Repeat   int        `json:"repeat,omitempty"`    // how many iterations there may be; 0: the phase does not repeat
 	Until    string     `json:"until,omitempty"`     // the workstream whose output says whether to repeat

@@ -36,10 +36,8 @@ func (m *model) mayStart(name string) error {
 	if used := slices.Concat(r.toRaise, m.usedUp(m.phaseOf(name))); len(used) > 0 {
 		return fmt.Errorf("budgets are used up: %v", used)
 	}
-	for p := range m.phaseOf(name) {
-		if !m.left(p) || !m.phaseIsComplete(p) {
-			return fmt.Errorf("the earlier phase %s is not complete", phaseName(p))
-		}
+	if !m.comesToPhaseOf(name) {
+		return errors.New("an earlier phase is not complete")
 	}
 	if err := m.mayRun(name); err != nil {
 		return err
@@ -119,7 +117,7 @@ func (m *model) attemptFailed(e state.WorkstreamAttemptFailed) error {
 	m.run.retries[e.Workstream] = true
 	return errors.Join(err, m.heard(e.Workstream), m.mustBe(!d.ok && !d.cancelled, "the attempt did not fail"),
 		m.mustBe(m.run.tries[e.Workstream] < m.tries(e.Workstream), "the attempt was the last one"),
-		m.mustBe(!m.run.failing || m.late(e.Workstream) || m.run.paused || m.anyReview() || len(m.usedUpAnywhere()) > 0, "another step has failed, so nothing is retried"))
+		m.mustBe(!m.haltedIn(m.phaseOf(e.Workstream)) || m.late(e.Workstream) || m.run.paused || m.anyReview() || len(m.usedUpAnywhere()) > 0, "another step has failed, so nothing is retried"))
 }
 
 func (m *model) failed(e state.WorkstreamFailed) (err error) {
@@ -138,15 +136,18 @@ func (m *model) failed(e state.WorkstreamFailed) (err error) {
 		d, unknown := m.deedOf(name)
 		err = errors.Join(unknown, m.heard(name), m.mustBe(!d.ok && !d.cancelled, "the attempt did not fail"), d.outcome(e.Error),
 			m.mustBe(m.work(name).Effect != "once", "the once step may have happened"),
-			m.mustBe(r.tries[name] == m.tries(name) || r.failing && !m.late(name), "after %d of %d attempts", r.tries[name], m.tries(name)))
+			m.mustBe(r.tries[name] == m.tries(name) || m.haltedIn(m.phaseOf(name)) && !m.late(name), "after %d of %d attempts", r.tries[name], m.tries(name)))
 	}
 	d := r.log[m.key(name, w.attempts)]
-	w.failure = fmt.Sprintf("%s, %t after %d %s", e.Error.Outcome, d.late, r.tries[name], e.Error.Gate)
+	w.failure = fmt.Sprintf("%s, %t after %d", e.Error.Outcome, d.late, r.tries[name])
+	if e.Error.Gate != "" {
+		w.failure = e.Error.Gate // its own record says more
+	}
 	calledOff := e.Error.Gate == "" && r.tries[name] < m.tries(name)
 	w.permitted = m.mayFail(name) && e.Error.Outcome != "conflict" && !calledOff
 	err = errors.Join(err, m.mustBe(e.Allowed == w.permitted, "the failure is allowed: %t", w.permitted))
 	delete(r.retries, name)
-	w.status = state.Failed
+	w.status, w.broke = state.Failed, m.seq
 	m.runs++
 	w.failedID = m.runs
 	if r.over[name] = true; !w.permitted {
@@ -160,8 +161,9 @@ func (m *model) fail(what string, fast bool) {
 	m.run.failures = append(m.run.failures, what)
 	m.run.over[what] = true
 	if fast && !m.run.act.KeepGoing {
-		if !m.run.halted { // otherwise a pause stays a pause
-			m.run.failing, m.run.failedIn = true, m.phaseOfStep(what)
+		if p := m.phaseOfStep(what); !m.run.halted || m.run.failing { // otherwise a pause stays a pause
+			m.run.failing, m.run.failedIn = true, p
+			m.run.fastIn[p] = m.run.fastIn[p] || !m.ofPhase(what)
 		}
 		m.run.halted = true
 	}
@@ -220,10 +222,10 @@ func (m *model) interrupted(e state.WorkstreamInterrupted) error {
 	err := errors.Join(m.mustBe(w.status == state.Running, "the workstream is %s", w.status),
 		m.mustBe(m.work(e.Workstream).Effect != "once" || r.tries[e.Workstream] > 0 && !ran, "the once step may have happened"))
 	if r.tries[e.Workstream] > 0 { // otherwise the run before was killed
-		err = errors.Join(err, m.heard(e.Workstream), m.mustBe(r.signal || retried || !ran && (r.halted || m.reviewing(false) || len(m.usedUpAnywhere()) > 0), "nothing interrupted the attempt"), m.mustBe(!ran || d.cancelled || retried, "the attempt ran to its end"))
+		err = errors.Join(err, m.heard(e.Workstream), m.mustBe(r.signal || retried || !ran && (r.halted || m.reviewing(anyPhase, false) || len(m.usedUpAnywhere()) > 0), "nothing interrupted the attempt"), m.mustBe(!ran || d.cancelled || retried, "the attempt ran to its end"))
 		r.over[e.Workstream] = true
 	}
-	w.status = state.Interrupted
+	w.status, w.broke = state.Interrupted, m.seq
 	return err
 }
 
@@ -253,7 +255,7 @@ func (m *model) uncertain(e state.WorkstreamUncertain) error {
 	if m.maybe[name] = m.maybe[name] || w.attempts > 0 && !w.done(); !m.maybe[name] {
 		delete(m.maybe, name)
 	}
-	w.status = state.Uncertain
+	w.status, w.broke = state.Uncertain, m.seq
 	return err
 }
 
