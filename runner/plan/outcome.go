@@ -63,16 +63,30 @@ func failureStands(ws *pipeline.Workstream, rec *state.Workstream) bool {
 	return ws != nil && ws.AllowFailure && rec != nil && rec.FailureAllowed()
 }
 
-// WhenEnabled decides whether a workstream runs, from what has become of the workstreams that
-// it depends on, and then from its when. All that it depends on must have ended.
+// WhenEnabled decides in a run whether a workstream runs, from what has become of the
+// workstreams that it depends on, and then from its when. What it depends on in its own phase
+// must have ended.
 func (pl *Planner) WhenEnabled(ws *pipeline.Workstream) When {
 	e := pl.evaluateRunOn(ws)
+	e.blocked = appendNew(e.blocked, pl.leftOpen(ws))
 	if e.skipReason != "" || len(e.blocked) > 0 {
 		return e
 	}
 	enabled, diags := ws.Enabled(pl.Results(ws.NeedsResults(), 0))
 	e.SetOutcome("its when", enabled, diags)
 	return e
+}
+
+// leftOpen returns the workstreams that ws depends on and that have not ended in this run. A phase
+// that runs after failures may find some in an earlier phase, for example one whose gate waits for
+// an answer.
+func (pl *Planner) leftOpen(ws *pipeline.Workstream) (names []string) {
+	for _, name := range ws.DependsOn {
+		if pl.statusOf(name) == "" {
+			names = append(names, name)
+		}
+	}
+	return names
 }
 
 // evaluateRunOn decides from what has become of the workstreams that ws depends on whether it
