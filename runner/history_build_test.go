@@ -89,7 +89,8 @@ func (m *model) plan(a act, number int) {
 		for _, w := range phase.Works {
 			invalidated[w.Name] = slices.Contains(a.Select.Invalidate, w.Name) ||
 				slices.ContainsFunc(w.On, func(up string) bool { return invalidated[up] })
-			r.forced[w.Name] = from || invalidated[w.Name] || slices.Contains(a.Select.Only, w.Name) && m.works[w.Name].status == state.Completed
+			is := m.works[w.Name]
+			r.forced[w.Name] = from || invalidated[w.Name] || slices.Contains(a.Select.Only, w.Name) && (is.status == state.Completed || is.status == state.Failed && is.permitted)
 		}
 	}
 	for _, name := range a.Select.Only {

@@ -110,6 +110,11 @@ phase "one" {
 			onward: rerun: it depends on a, which was invalidated
 			undo: rerun: it depends on a, which was invalidated, if it is enabled, which depends on the result of a
 			report: rerun: it depends on a, which was invalidated`},
+		{"it failed, which is allowed, and only it is chosen", source, func(s *session) { allowed(s); s.selection.Only = []string{"a"} }, `
+			a: rerun: it was chosen by --only
+			onward: blocked: it was not chosen by --only
+			undo: blocked: it was not chosen by --only
+			report: blocked: it was not chosen by --only`},
 		{"it failed again, which is allowed", source, func(s *session) { allowed(s); s.start(); s.failAllowed("a"); s.end() }, `
 			a: reuse: it failed, which is allowed, and nothing changed since
 			onward: rerun: upstream changed: a

@@ -86,7 +86,7 @@ func Choose(p *pipeline.Pipeline, st *state.State, s Selection) (*Chosen, error)
 	}
 	c.allowed = make(map[string]bool)
 	for _, name := range only {
-		if rec := st.Workstream(name); rec != nil && rec.Status == state.Completed {
+		if rec := st.Workstream(name); rec != nil && (rec.Status == state.Completed || rec.FailureAllowed()) {
 			c.forced[name] = "it was chosen by --only"
 		}
 		c.allowWithNeeds(p, name)
