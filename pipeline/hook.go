@@ -75,8 +75,10 @@ func withEventsOfLabels(block *hclsyntax.Block, rng hcl.Range) *hclsyntax.Block 
 		for i, label := range block.Labels {
 			events.Exprs = append(events.Exprs, &hclsyntax.LiteralValueExpr{Val: cty.StringVal(label), SrcRange: block.LabelRanges[i]})
 		}
-		body.Attributes = maps.Clone(body.Attributes)
-		body.Attributes["on"] = &hclsyntax.Attribute{Name: "on", Expr: events, SrcRange: rng, NameRange: rng}
+		attributes := make(hclsyntax.Attributes, len(body.Attributes)+1) // a body with syntax errors may have none
+		maps.Copy(attributes, body.Attributes)
+		body.Attributes = attributes
+		attributes["on"] = &hclsyntax.Attribute{Name: "on", Expr: events, SrcRange: rng, NameRange: rng}
 	}
 	return &corrected
 }

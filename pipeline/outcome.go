@@ -58,6 +58,7 @@ func (b *builder) phaseOutcome(def *phaseDef) {
 	phase.FailFast = def.block.outcome.failFast == nil || b.boolean(def.block.outcome.failFast, fr)
 	if a := def.block.outcome.runOn; phase.RunOn != RunOnSucceeded && phase.Number == 1 {
 		b.errorf("Condition of the first phase", a.exprRange(), "No phase runs before %q, so there is nothing that could fail or succeed before it. Remove \"run_on\", or move the phase behind the others.", phase.Name)
+		phase.RunOn = RunOnSucceeded
 	}
 }
 
@@ -67,6 +68,7 @@ func (b *builder) workstreamOutcome(ws *Workstream, fr frame) {
 	ws.RunOn = oneOf(b, block.outcome.runOn, fr, RunOnSucceeded, RunOnSucceeded, RunOnFailed, RunOnAlways)
 	if ws.RunOn != RunOnSucceeded && len(block.dependsOn) == 0 {
 		b.errorf("Condition without dependencies", block.outcome.runOn.exprRange(), `"run_on" says what must have become of the workstreams in "depends_on", and there are none. Add "depends_on", or give "run_on" to the phase, where the earlier phases decide.`)
+		ws.RunOn = RunOnSucceeded
 	}
 	ws.AllowFailure = b.boolean(block.allowFailure, fr)
 	if ws.AllowFailure && ws.Effect == Once {
@@ -74,6 +76,28 @@ func (b *builder) workstreamOutcome(ws *Workstream, fr frame) {
 	}
 	if ws.FailFast = ws.Phase.FailFast; block.outcome.failFast != nil {
 		ws.FailFast = b.boolean(block.outcome.failFast, fr)
+	}
+}
+
+// checkAfterFailures reports what cannot stand in a phase or workstream that runs after a failure:
+// a run that has failed waits for nobody, and a resume runs again what failed before it comes to
+// such work.
+func (b *builder) checkAfterFailures(phase *Phase) {
+	late := phase.RunOn != RunOnSucceeded
+	b.refuseQuestions(phase.Gates, late)
+	for _, ws := range phase.Workstreams {
+		b.refuseQuestions(ws.Gates, late || ws.RunOn == RunOnFailed)
+		if ws.Effect == Once && (late || ws.RunOn == RunOnFailed) {
+			b.errorf("Once workstream after a failure", ws.Range, `The workstream %s runs after a failure, and so again after the next one. With effect = "once" it must not. Choose another effect.`, ws.Name)
+		}
+	}
+}
+
+func (b *builder) refuseQuestions(gates []*Gate, late bool) {
+	for _, g := range gates {
+		if late && (g.Kind == GateApproval || g.Pause) {
+			b.errorf("Question after a failure", g.Range, "The gate %s stops for a person, and a run that has failed does not wait: it would ask again after each failure. Ask in a phase without \"run_on\", or remove the gate.", g.Label())
+		}
 	}
 }
 

@@ -90,6 +90,7 @@ func (b *builder) buildPhase(def *phaseDef) {
 		b.workstreams(ws, defaults)
 	}
 	b.checkRepeat(def)
+	defer b.checkAfterFailures(phase)
 	phase.Gates = b.ownGates(block.gates, nil, owner{phase: phase, fr: deferredFrame(noEach)}, defaults)
 }
 

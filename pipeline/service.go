@@ -157,6 +157,16 @@ func (b *builder) buildServices(blocks []*serviceBlock, defaults *defaultsDef) {
 			}
 		}
 		s.Needs = slices.DeleteFunc(s.Needs, func(name string) bool { return name == s.Name })
+		b.checkServiceScope(s)
+	}
+}
+
+// checkServiceScope reports a service that ends before one that needs it.
+func (b *builder) checkServiceScope(s *Service) {
+	for _, name := range s.Needs {
+		if need := b.pipeline.Service(name); need != nil && need.Scope == ServicePhase && s.Scope == ServicePipeline {
+			b.errorf("Service that ends too early", s.Range, `The service %s runs until the run ends, and needs %s, which ends with a phase. Give both the same "scope".`, s.Name, name)
+		}
 	}
 }
 
@@ -273,6 +283,17 @@ func (s *Service) Invocation(r Results) (Invocation, hcl.Diagnostics) {
 	return s.process.invocation(s.frame(&r))
 }
 
+// Secrets lists the secrets that the processes of the service need.
+func (s *Service) Secrets() []string {
+	var names []string
+	for _, p := range []*processDef{s.process, s.ready, s.stop} {
+		if p != nil {
+			names = appendNew(names, p.secrets)
+		}
+	}
+	return names
+}
+
 // HasStop reports whether a command stops the service.
 func (s *Service) HasStop() bool { return s.stop != nil }
 
@@ -318,10 +339,19 @@ func (b *builder) checkServiceName(ref reference, failed func(string, string, ..
 	return nil
 }
 
+// withNeeds returns services with those that they need, directly or through others.
+func (s *scope) withNeeds(names []string) []string {
+	all := slices.Clone(names)
+	for i := 0; i < len(all); i++ {
+		all = appendNew(all, s.services[all[i]].Needs)
+	}
+	return all
+}
+
 // addServices adds the services that a process needs to its digest: with another service, it
 // may come to another result.
 func (s *scope) addServices(h *hasher, names []string, r Results) hcl.Diagnostics {
-	for _, name := range names {
+	for _, name := range s.withNeeds(names) {
 		inv, diags := s.services[name].Invocation(r)
 		if diags.HasErrors() {
 			return diags
@@ -334,7 +364,7 @@ func (s *scope) addServices(h *hasher, names []string, r Results) hcl.Diagnostic
 // serviceParts returns the definitions of services, to be compared with an earlier version.
 func (s *scope) serviceParts(names []string, r Results) []part {
 	var parts []part
-	for _, name := range names {
+	for _, name := range s.withNeeds(names) {
 		service := s.services[name]
 		for _, p := range service.process.definitionParts(service.frame(&r)) {
 			p.name = "service." + name + "." + p.name

@@ -88,8 +88,10 @@ func drawPhase(t *rapid.T, h *history, number int) histPhase {
 			}
 		}
 		effects := []string{"", "", "", "pure", "once"}
-		if p.Repeat > 0 {
+		if p.Repeat > 0 || p.RunOn != "" || w.RunOn == onFailed {
 			effects = effects[:4]
+		}
+		if p.Repeat > 0 {
 			w.Counts = rapid.Bool().Draw(t, "counts")
 		}
 		w.Effect = rapid.SampledFrom(effects).Draw(t, "effect")
@@ -107,6 +109,9 @@ func drawPhase(t *rapid.T, h *history, number int) histPhase {
 		for g := range rapid.SampledFrom([]int{0, 0, 1, 2}).Draw(t, "gates") {
 			w.Gates = append(w.Gates, drawGate(t, g, &w))
 		}
+		if p.RunOn != "" || w.RunOn == onFailed {
+			w.Gates = withoutQuestions(w.Gates)
+		}
 		p.Works = append(p.Works, w)
 		earlier = append(earlier, w.Name)
 	}
@@ -114,9 +119,23 @@ func drawPhase(t *rapid.T, h *history, number int) histPhase {
 		i := rapid.IntRange(0, len(p.Works)-1).Draw(t, "of")
 		p.Gates = append(p.Gates, drawGate(t, g, &p.Works[i]))
 	}
+	if p.RunOn != "" {
+		p.Gates = withoutQuestions(p.Gates)
+	}
 	p.Budget = drawBudget(t)
 	p.drawUntil(t)
 	return p
+}
+
+// withoutQuestions returns gates that stop for nobody, as those must that are judged after a
+// failure.
+func withoutQuestions(gates []histGate) []histGate {
+	for i := range gates {
+		if gates[i].Pause = false; gates[i].Kind == kindApproval {
+			gates[i].Kind = kindCommand
+		}
+	}
+	return gates
 }
 
 func refersTo(h *history, p *histPhase, name string) {

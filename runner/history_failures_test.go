@@ -42,12 +42,24 @@ func (m *model) failsFast(name string) bool {
 // failedBefore reports whether a failure on record counts, because the pipeline allows it.
 func (m *model) failedBefore(name string) bool {
 	w := m.works[name]
-	return w.status == state.Failed && w.permitted && m.mayFail(name)
+	return w.status == state.Failed && w.permitted && m.mayFail(name) && !m.failedGateChanged(name)
 }
 
 // stands reports whether a failure counts as a result, and nothing has changed since.
 func (m *model) stands(name string) bool {
 	return m.failedBefore(name) && !m.run.left[name] && !m.off(name) && len(m.reasons(name)) == 0
+}
+
+// failedGateChanged reports whether the gate changed by which a workstream failed. That of a
+// condition can't be told, because it uses an output that a failed workstream does not have.
+func (m *model) failedGateChanged(name string) bool {
+	is := m.gates[m.works[name].failure]
+	if is == nil {
+		return false
+	}
+	g, owner := m.gate(m.works[name].failure)
+	definition, _ := m.binding(g, owner)
+	return g.Kind != kindCondition && is.definition != definition
 }
 
 // finished reports whether nothing is left to do for a workstream.

@@ -136,7 +136,7 @@ func (l *loop) handleNextEvent(inbox <-chan time.Time) {
 }
 
 // isIdle reports whether no work runs or waits for a slot, and no prompt is open.
-func (l *loop) isIdle() bool { return l.slots.Idle() && !l.prompting() && !l.services.awaited() }
+func (l *loop) isIdle() bool { return l.slots.Idle() && !l.prompting() && !l.services.waitedFor() }
 
 // schedule starts queued work while there are slots and the run is not stopped. Starting
 // work may stop the run: then schedule drops the queued jobs. When running tasks are

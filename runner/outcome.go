@@ -42,11 +42,14 @@ func (n *node) finish(as pipeline.Status) {
 // upstreamEnded takes into account that a workstream which n depends on has ended. After the
 // last one n may run.
 func (n *node) upstreamEnded(up *node, as pipeline.Status) {
+	if n.ended {
+		return
+	}
 	if !up.done && (as == left || n.ws.RunOn == pipeline.RunOnSucceeded) {
 		n.finishBlocked(up.ws.Name, as)
 		return
 	}
-	if n.pendingUpstream--; n.pendingUpstream == 0 && !n.ended {
+	if n.pendingUpstream--; n.pendingUpstream == 0 {
 		n.enqueue()
 	}
 }
@@ -168,6 +171,7 @@ func (l *loop) continueAfterFailures() {
 	if len(l.cause.failures) == 0 {
 		return
 	}
+	l.planner.SetFailed()
 	for _, q := range l.openQuestions {
 		q.close()
 	}

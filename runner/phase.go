@@ -179,7 +179,18 @@ func (p *phaseRun) recordStarted() {
 	p.loop.planOutdated = true
 	if !p.entered {
 		p.entered = true
+		p.forgetLater()
 		p.loop.recorder.Add(nil, state.PhaseStarted{Phase: p.phase.Name})
+	}
+}
+
+// forgetLater forgets the verdicts of the later phases that run after failures, too. After a run
+// that failed, they have run before this phase has passed, and will run again.
+func (p *phaseRun) forgetLater() {
+	for _, later := range p.loop.pipeline.Phases[p.phase.Number:] {
+		if later.RunOn != pipeline.RunOnSucceeded {
+			p.loop.forgetVerdicts(later)
+		}
 	}
 }
 

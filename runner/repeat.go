@@ -105,7 +105,7 @@ func (p *phaseRun) beginIteration(index int, failures []state.Failure, results s
 		l.status = running
 	}
 	p.rememberLeft()
-	p.forgetVerdicts()
+	l.forgetVerdicts(p.phase)
 	l.phase.recordStarted()
 	l.recorder.Add(nil, state.PhaseRepeated{
 		Phase: p.phase.Name, Iteration: index, Reason: state.Text(shorten(l.opts.Mask(p.whyAgain(failures)))), Failures: failures, Results: results,
@@ -134,16 +134,16 @@ func (p *phaseRun) rememberLeft() {
 	}
 }
 
-// forgetVerdicts forgets the files that the gates of the phase judged: they judge again, and
-// what an attempt makes of these files meanwhile is no edit.
-func (p *phaseRun) forgetVerdicts() {
+// forgetVerdicts forgets the files that the gates of a phase judged: they judge again, and what
+// an attempt makes of these files meanwhile is no edit.
+func (l *loop) forgetVerdicts(phase *pipeline.Phase) {
 	forget := func(gates []*pipeline.Gate) {
 		for _, g := range gates {
-			p.loop.recordedFiles.forgetJudged(g.Label())
+			l.recordedFiles.forgetJudged(g.Label())
 		}
 	}
-	forget(p.phase.Gates)
-	for _, ws := range p.phase.Workstreams {
+	forget(phase.Gates)
+	for _, ws := range phase.Workstreams {
 		forget(ws.Gates)
 	}
 }

@@ -5,7 +5,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/cenkalti/backoff/v4"
@@ -64,8 +66,8 @@ func (ss *services) areReady(names []string) bool {
 	return true
 }
 
-// awaited reports whether something waits for a service, so that the loop must not end.
-func (ss *services) awaited() bool {
+// waitedFor reports whether something waits for a service, so that the loop must not end.
+func (ss *services) waitedFor() bool {
 	for _, run := range ss.runs {
 		if len(run.waiting) > 0 {
 			return true
@@ -74,10 +76,15 @@ func (ss *services) awaited() bool {
 	return false
 }
 
+// underWay reports whether services run or are being started again.
+func (ss *services) underWay(names []string) bool {
+	return !slices.ContainsFunc(names, func(name string) bool { return ss.runs[name] == nil })
+}
+
 // start starts services, one after the other, and calls then when all are ready, or with the
 // failure of one that is not.
 func (ss *services) start(names []string, then func(*state.Failure)) {
-	if len(names) == 0 {
+	if len(names) == 0 || ss.loop.tasksCancelled() { // then the caller starts nothing
 		then(nil)
 		return
 	}
@@ -100,10 +107,10 @@ func (ss *services) startOne(name string, then func(*state.Failure)) {
 		ss.start(run.Needs, func(f *state.Failure) {
 			switch {
 			case ss.runs[name] != run: // it was stopped meanwhile
-			case f != nil:
+			case f != nil || ss.loop.tasksCancelled():
 				run.end(f)
 			default:
-				run.launch()
+				run.resolveThenLaunch()
 			}
 		})
 	case run.ready:
@@ -111,6 +118,22 @@ func (ss *services) startOne(name string, then func(*state.Failure)) {
 	default:
 		run.waiting = append(run.waiting, then)
 	}
+}
+
+// resolveThenLaunch starts the process of the service when its secrets are resolved.
+func (r *serviceRun) resolveThenLaunch() {
+	l := r.loop
+	l.withSecrets(r.logName(), gateSlot, r.Secrets(), func(err error) {
+		switch {
+		case l.services.runs[r.Name] != r: // it was stopped meanwhile
+		case err != nil:
+			r.end(r.failure(err.Error()))
+		case l.tasksCancelled():
+			r.end(nil)
+		default:
+			r.launch()
+		}
+	})
 }
 
 // launch starts the process of the service, and the check whether it is ready.
@@ -125,7 +148,7 @@ func (r *serviceRun) launch() {
 		r.port = port
 	}
 	r.number = l.nextLog(r.logName())
-	results := l.planner.Results(false, 0)
+	results := l.results(false, 0)
 	inv, diags := r.Invocation(results)
 	check, more := r.newCheck(results)
 	if diags = append(diags, more...); diags.HasErrors() {
@@ -138,15 +161,22 @@ func (r *serviceRun) launch() {
 	ctx, cancel := context.WithCancel(l.ctx)
 	r.cancel, r.begun, r.ready, r.goroutines = cancel, l.opts.Now(), false, 2
 	l.recorder.Add(nil, state.ServiceStarted{Service: r.Name, Attempt: r.number, Port: r.port})
+	sink := &serviceSink{started: make(chan struct{})}
 	go func() {
-		result, err := l.execute(ctx, task, &startSink{})
+		result, err := l.execute(ctx, task, sink)
 		l.events <- func() { r.processEnded(task, result, err) }
 	}()
 	go func() {
-		err := r.awaitReady(ctx, check)
+		err := r.awaitReady(ctx, sink.started, check)
 		l.events <- func() { r.checked(err) }
 	}()
 }
+
+// serviceSink is a Sink that tells when the process has started.
+type serviceSink struct{ started chan struct{} }
+
+// Started implements Sink.
+func (s *serviceSink) Started(int) { close(s.started) }
 
 // ServiceLog returns the name of the logs of a service.
 func ServiceLog(service string) string { return "service." + service }
@@ -185,8 +215,14 @@ func (l *loop) runCheck(ctx context.Context, task Task) error {
 	return err
 }
 
-// awaitReady waits until the service is ready, for as long as the pipeline allows.
-func (r *serviceRun) awaitReady(ctx context.Context, check func(context.Context) error) error {
+// awaitReady waits until the process of the service has started and the service is ready, for as
+// long as the pipeline allows.
+func (r *serviceRun) awaitReady(ctx context.Context, started <-chan struct{}, check func(context.Context) error) error {
+	select {
+	case <-started:
+	case <-ctx.Done():
+		return ctx.Err() //nolint:wrapcheck // the end of the process says more
+	}
 	if r.Ready == nil {
 		return nil
 	}
@@ -297,18 +333,15 @@ func (r *serviceRun) failure(message string) *state.Failure {
 	return &state.Failure{Outcome: "service", Message: state.Text(shorten(l.opts.Mask("the service " + r.Name + ": " + message))), Log: state.Text(log)}
 }
 
-// stop ends services, and returns when their processes have ended.
+// stop ends services, and returns when their processes have ended: first those that need others,
+// which come later in the file.
 func (ss *services) stop(which func(*serviceRun) bool) {
-	var stopping []*serviceRun
-	for _, run := range ss.runs {
-		if which(run) {
-			stopping = append(stopping, run)
+	for _, service := range slices.Backward(ss.loop.pipeline.Services) {
+		run := ss.runs[service.Name]
+		if run == nil || !which(run) {
+			continue
 		}
-	}
-	for _, run := range stopping {
 		run.stop()
-	}
-	for _, run := range stopping {
 		for ss.runs[run.Name] == run {
 			ss.loop.handleNextEvent(nil)
 		}
@@ -325,7 +358,7 @@ func (ss *services) stopPhase(phase *phaseRun) {
 
 // releaseAll tells what waits for services that the run is stopping.
 func (ss *services) releaseAll() {
-	for _, run := range ss.runs {
+	for _, run := range slices.Collect(maps.Values(ss.runs)) {
 		run.release(nil)
 	}
 }
@@ -346,7 +379,7 @@ func (r *serviceRun) stop() {
 		r.cancel()
 		return
 	}
-	inv, _, diags := r.Stop(l.planner.Results(false, 0))
+	inv, _, diags := r.Stop(l.results(false, 0))
 	if diags.HasErrors() {
 		l.warnUser(string(l.failures.expressionFailure("", "", diags).Message))
 		r.cancel()
@@ -379,7 +412,7 @@ func (n *node) awaitServices() bool {
 		f.Workstream = n.ws.Name
 		n.recordFailure(f)
 	}
-	if n.awaited {
+	if n.awaited && !l.services.underWay(n.ws.Services) {
 		fail(state.Failure{Outcome: "service", Message: "a service that it needs was ready, and has ended since"})
 		return false
 	}
@@ -410,8 +443,10 @@ func (g *gateRun) withServices(judge func()) {
 			g.onEnd(false)
 		case f != nil:
 			g.failUnjudged(*f)
+		case l.services.underWay(g.Services):
+			l.slots.Urgent(func() { g.withServices(judge) })
 		default:
-			l.slots.Urgent(judge)
+			g.failUnjudged(state.Failure{Outcome: "service", Message: "a service that it needs was ready, and has ended since"})
 		}
 	})
 }

@@ -32,6 +32,7 @@ type subject struct {
 	findCached func() (result *state.Result, perhaps bool)
 	act        *state.Act // when and where the once workstream happened, or may have; nil: nothing is known
 
+	gateChanged   string   // how the gate changed by which it failed; "" if it did not
 	when          When     // the outcome of the when of the workstream and of its phase
 	objection     string   // what the person who rejected it wrote, as ": …"; "" if nothing
 	forced        string   // why it must run again: the user's selection or a rejection; "" if neither
@@ -159,6 +160,9 @@ func decideFailed(s subject, step Step) Step {
 	if had := s.record.Digest; !had.Equal(s.digest) {
 		step.Changes = digestChanges(had, s.digest, s.changedInputs)
 		return step.withDecision(Run, "it failed, and %s", describeChanges(step.Changes))
+	}
+	if s.gateChanged != "" {
+		return step.withDecision(Run, "it failed, and %s", s.gateChanged)
 	}
 	step.Failed = true
 	return step.withDecision(Reuse, "it failed, which is allowed, and nothing changed since")

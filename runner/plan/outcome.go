@@ -53,14 +53,41 @@ func (pl *Planner) withEnded(known func(string) (pipeline.Result, bool)) func(st
 		if ended := pl.steps[name].Ended; ended != "" {
 			return pipeline.Result{Status: ended}, true
 		}
-		return known(name)
+		r, ok := known(name)
+		if !ok && pl.failed {
+			return pipeline.Result{Status: pipeline.StatusBlocked}, true
+		}
+		return r, ok
 	}
 }
+
+// SetFailed tells the planner that a phase of this run has failed and that later ones run all the
+// same. Whatever has not ended until then counts as blocked by the failure.
+func (pl *Planner) SetFailed() { pl.failed = true }
 
 // failureStands reports whether a failure on record is a result like another, because the
 // pipeline allows it.
 func failureStands(ws *pipeline.Workstream, rec *state.Workstream) bool {
 	return ws != nil && ws.AllowFailure && rec != nil && rec.FailureAllowed()
+}
+
+// failedGateChanged says how the gate changed by which a workstream failed, where its failure is
+// allowed. It returns "" if the gate did not change, or if no gate failed.
+func (pl *Planner) failedGateChanged(ws *pipeline.Workstream, rec *state.Workstream) string {
+	if !failureStands(ws, rec) || rec.Error == nil || rec.Error.Gate == "" {
+		return ""
+	}
+	g, had := pl.p.Gate(rec.Error.Gate), pl.st.Gate(rec.Error.Gate)
+	switch {
+	case g == nil || had == nil:
+		return rec.Error.Gate + " is gone"
+	case had.Definition == "" || g.Kind == pipeline.GateCondition: // the condition may use outputs, which a failed workstream has not
+		return ""
+	}
+	if now, diags := pl.VerdictSince(g, had.Seen); !diags.HasErrors() && now.Definition != had.Definition {
+		return "the definition of " + had.Label + " changed"
+	}
+	return ""
 }
 
 // WhenEnabled decides in a run whether a workstream runs, from what has become of the

@@ -27,6 +27,7 @@ type Planner struct {
 	run        pipeline.RunInfo
 	ownership  *Ownership
 	ports      func(service string) int // of the services that run; nil: none does
+	failed     bool                     // a phase of the current run has failed
 	runSeq     uint64                   // the commit that began the current run; 0 outside a run
 
 	steps        map[string]Step // the last decision about each workstream, by name
@@ -135,7 +136,7 @@ func (pl *Planner) Workstream(ws *pipeline.Workstream, e When) (Step, hcl.Diagno
 			return nil, len(pl.facts.EarlierRunsOf(ws)) > 0
 		}
 	}
-	s.lostChange = pl.lostChange(ws, s.record)
+	s.lostChange, s.gateChanged = pl.lostChange(ws, s.record), pl.failedGateChanged(ws, s.record)
 	s.act = pl.earlierAct(ws, s.record)
 	if len(s.blocked) == 0 && (len(s.rerunFirst) == 0 || !ws.NeedsResults()) { // otherwise the run loop decides this before it starts the workstream
 		if s.former = pl.FormerRecord(ws, s.record); s.act == nil {
@@ -162,7 +163,7 @@ func (pl *Planner) currentDigest(ws *pipeline.Workstream) (state.Digest, hcl.Dia
 // workstreams have made to its inputs since it ran. It is comparable with the digest on
 // record.
 func (pl *Planner) comparableDigest(ws *pipeline.Workstream, rec *state.Workstream) (state.Digest, hcl.Diagnostics) {
-	if !rec.Done() {
+	if !rec.Done() && !failureStands(ws, rec) {
 		return pl.currentDigest(ws)
 	}
 	return pl.digestWith(ws, pl.withoutMakerChanges(pl.ownership.ScopeOf(ws), pl.facts.Inputs[ws.Name], rec.Digest.Seen))

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"slices"
 
 	"prdrunner/pipeline"
 )
@@ -14,12 +15,18 @@ func (pl *Planner) needSensitiveOutputs(plan *Plan) bool {
 	}
 	found := false
 	for _, phase := range plan.Phases {
+		// In its next iteration, a phase that repeats starts what it reuses now.
+		repeats := phase.Repeat != nil && slices.ContainsFunc(phase.Steps, Step.hasWork)
 		for i := range phase.Steps {
 			s := &phase.Steps[i]
-			if !s.mayStartProcess() {
+			again := repeats && s.Decision == Reuse
+			if !s.mayStartProcess() && !again {
 				continue
 			}
 			for _, need := range pl.sensitiveNeeds(s) {
+				if again && pl.p.Workstream(need.Workstream).Phase.Number == phase.Number {
+					continue // that runs again in the next iteration, too
+				}
 				found = pl.forceMaker(need, s.Name) || found
 			}
 		}

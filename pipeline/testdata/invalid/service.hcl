@@ -1,18 +1,19 @@
 # Must give, by line:
-# 18: Unknown reference
-# 19: Unclear readiness
-# 25: Unknown service
-# 27: Unclear readiness
-# 30: Duplicate service name
-# 33: Missing command
-# 38: Unclear readiness
-# 45: Service not certain
-# 50: Unknown service
-# 54: Invalid service reference
-# 58: Invalid reference
-# 63: Argument without effect
-# 68: Service not certain
-# 72: Invalid value for argument
+# 19: Unknown reference
+# 20: Unclear readiness
+# 26: Unknown service
+# 28: Unclear readiness
+# 31: Duplicate service name
+# 34: Missing command
+# 39: Unclear readiness
+# 46: Service not certain
+# 51: Unknown service
+# 55: Invalid service reference
+# 59: Invalid reference
+# 64: Argument without effect
+# 69: Service not certain
+# 73: Invalid value for argument
+# 80: Service that ends too early
 pipeline "PRD-001" {
   service "db" {
     command = ["postgres", service.db.host]
@@ -71,5 +72,12 @@ pipeline "PRD-001" {
   service "last" {
     scope   = "session"
     command = ["last"]
+  }
+  service "brief" {
+    scope   = "phase"
+    command = ["brief"]
+  }
+  service "lasting" {
+    command = ["lasting", service.brief.port]
   }
 }
