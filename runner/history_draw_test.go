@@ -87,6 +87,9 @@ func drawPhase(t *rapid.T, h *history, number int) histPhase {
 				refersTo(h, &p, w.Uses)
 			}
 		}
+		if len(w.On) > 0 && rapid.IntRange(0, 2).Draw(t, "sees") == 0 {
+			w.Sees = rapid.SampledFrom(w.On).Draw(t, "seen")
+		}
 		effects := []string{"", "", "", "pure", "once"}
 		if p.Repeat > 0 || p.RunOn != "" || w.RunOn == onFailed {
 			effects = effects[:4]

@@ -3,6 +3,7 @@
 package runner_test
 
 import (
+	"maps"
 	"slices"
 
 	"prdrunner/checkpoint/state"
@@ -88,7 +89,8 @@ func (m *model) stops(name string) bool {
 // failures.
 func (m *model) haltedIn(p int) bool {
 	r := m.run
-	return r.halted && (r.stopped || !r.failing || p <= r.failedIn)
+	upTo := len(r.fastIn) > 0 && p <= slices.Max(slices.Collect(maps.Keys(r.fastIn)))
+	return r.halted && (r.stopped || !r.failing || upTo)
 }
 
 // stopsAll reports whether the run was stopped by more than failures.

@@ -118,7 +118,8 @@ func (m *model) repeated(e state.PhaseRepeated) error {
 		delete(r.over, g.label(e.Phase))
 	}
 	r.failures = slices.DeleteFunc(r.failures, func(what string) bool { return m.isIn(p, what) })
-	r.failing, r.halted, r.stopped, r.fastIn[p] = false, false, false, false
+	delete(r.fastIn, p)
+	r.stopped, r.failing, r.halted = false, len(r.fastIn) > 0, len(r.fastIn) > 0
 	return err
 }
 

@@ -79,6 +79,7 @@ type modelRecord struct {
 // basis is everything from which a workstream was run.
 type basis struct {
 	version, used string
+	seen          string // the status of another workstream
 	plain         string // the value of the variable "plain", if used; tokens do not count
 	saw           map[string]string
 	upstream      map[string]string
@@ -118,8 +119,7 @@ type modelRun struct {
 	halted   bool
 	stopped  bool            // halted by more than a failure
 	failing  bool            // halted by a failure
-	failedIn int             // the phase of the last failure that halted it
-	fastIn   map[int]bool    // the phases that a failure halted
+	fastIn   map[int]bool    // the phases that a failure halted; true: while workstreams ran
 	paused   bool            // for another reason than a failure, which is stronger
 	asking   map[string]bool // once steps that have become uncertain in this run
 	toRaise  []string        // budgets that the run must raise before anything starts

@@ -71,8 +71,10 @@ func (m *model) fate(name string) fate {
 		return fateBlocked
 	case r.skipped[name]:
 		return fateSkipped
-	case w.status == state.Running, r.left[name]:
+	case w.status == state.Running:
 		return fateOpen
+	case r.left[name]:
+		return m.fateOfLeft(name)
 	case m.phaseOff(m.phaseOf(name)):
 		return m.skipFate(name)
 	case w.status == state.Failed && r.over[name]:
@@ -98,15 +100,68 @@ func (m *model) fate(name string) fate {
 	return m.fateOfDefault(name, u)
 }
 
+// fateOfLeft returns the fate of a workstream that was not chosen. A failure may have kept it from
+// starting as well.
+func (m *model) fateOfLeft(name string) fate {
+	dropped := m.run.fastIn[m.phaseOf(name)] || m.upstream(name).anyMay(fateFailed|fateBlocked)
+	if m.late(name) || !dropped {
+		return fateOpen
+	}
+	return fateOpen | fateBlocked
+}
+
+// statuses returns what the status of a workstream may be for expressions. One that has not ended
+// has the status on record.
+func (m *model) statuses(name string) map[string]bool {
+	all, f := map[string]bool{}, m.fate(name)
+	for status, of := range map[string]fate{"completed": fateCompleted, "skipped": fateSkipped, "failed": fateBad, "blocked": fateBlocked} {
+		if f.may(of) {
+			all[status] = true
+		}
+	}
+	if f.may(fateOpen) {
+		all[m.recordedStatus(name)] = true
+	}
+	return all
+}
+
+// recordedStatus returns the status of a workstream on record, for expressions, or "" if it has
+// none.
+func (m *model) recordedStatus(name string) string {
+	switch w := m.works[name]; {
+	case w.done():
+		return "completed"
+	case w.status == state.Skipped:
+		return "skipped"
+	case m.failedBefore(name):
+		return "failed"
+	}
+	return ""
+}
+
+// maySeeOther reports whether the status that a workstream has seen may be another one now.
+func (m *model) maySeeOther(name string) bool {
+	of := m.work(name).Sees
+	return of != "" && len(m.statuses(of)) > 1
+}
+
 // runFate returns the fate of a workstream that the run has come to, and that runs or has run.
 func (m *model) runFate(name string) fate {
 	switch {
 	case m.failedBefore(name) && len(m.reasons(name)) == 0:
-		return fatePermitted
+		return fatePermitted | m.openFate(name)
 	case m.isDone(name):
-		return fateCompleted
+		return fateCompleted | m.openFate(name)
 	}
 	return fateOpen
+}
+
+// openFate returns fateOpen if a workstream that is done may have to run again.
+func (m *model) openFate(name string) fate {
+	if m.run.tries[name] == 0 && m.maySeeOther(name) {
+		return fateOpen
+	}
+	return 0
 }
 
 // skipFate returns the fate of a workstream that the run skips when it comes to it.

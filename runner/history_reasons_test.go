@@ -4,6 +4,7 @@ package runner_test
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 
@@ -33,6 +34,9 @@ func (m *model) basis(name string) basis {
 	b := basis{version: strconv.Itoa(m.v.works[name]), saw: m.read(m.h.inputs(*w)), upstream: map[string]string{}}
 	if slices.Contains(w.Vars, "plain") {
 		b.plain = m.v.value("plain")
+	}
+	if w.Sees != "" { // an attempt tells which one it has seen
+		b.seen = slices.Sorted(maps.Keys(m.statuses(w.Sees)))[0]
 	}
 	if w.Uses != "" {
 		b.used = m.works[w.Uses].value
@@ -64,7 +68,7 @@ func (m *model) changes(name string) []string {
 		return nil
 	}
 	c := append(different("inputs ", was.saw, is.saw), different("upstream ", was.upstream, is.upstream)...)
-	if was.version != is.version || was.used != is.used || was.plain != is.plain {
+	if of := m.work(name).Sees; of != "" && !m.statuses(of)[was.seen] || was.version != is.version || was.used != is.used || was.plain != is.plain {
 		c = append(c, "definition ")
 	}
 	return c

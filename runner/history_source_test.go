@@ -64,6 +64,9 @@ func (h *history) writeWork(b *strings.Builder, w histWork, v variation) {
 	if w.Uses != "" {
 		env = append(env, "USED = workstream."+w.Uses+".outputs.value")
 	}
+	if w.Sees != "" {
+		env = append(env, "SEEN = workstream."+w.Sees+".status")
+	}
 	if w.Counts {
 		env = append(env, "ITERATION = iteration.index")
 	}

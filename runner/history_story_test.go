@@ -39,6 +39,7 @@ type histWork struct {
 	Sources  []string   `json:"sources,omitempty"`   // source files that the workstream reads
 	Reads    bool       `json:"reads,omitempty"`     // the workstream also reads the artifacts of the workstreams in On
 	Uses     string     `json:"uses,omitempty"`      // the workstream whose output is in its definition
+	Sees     string     `json:"sees,omitempty"`      // the workstream whose status is in its definition
 	Makes    bool       `json:"makes,omitempty"`     // the workstream makes an artifact
 	Effect   string     `json:"effect,omitempty"`    // "": idempotent
 	Attempts int        `json:"attempts,omitempty"`  // 0: one

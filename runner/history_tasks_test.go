@@ -28,6 +28,7 @@ type deed struct {
 	name      string
 	saw       map[string]string // the content of its inputs
 	used      string            // the output of another workstream in its definition
+	seen      string            // the status of another workstream in its definition
 	made      string            // the content of its artifact, complete or not
 	value     string            // its output and metric
 	ok        bool
@@ -127,7 +128,7 @@ func (s *stage) work(task runner.Task, stop bool) deed {
 	name := task.Env["RUNNER_WORKSTREAM"]
 	w := s.workOf(name)
 	tree := s.tree()
-	d := deed{name: name, saw: map[string]string{}, given: map[string]string{}, used: task.Env["USED"], cancelled: stop}
+	d := deed{name: name, saw: map[string]string{}, given: map[string]string{}, used: task.Env["USED"], seen: task.Env["SEEN"], cancelled: stop}
 	for _, path := range s.h.inputs(*w) {
 		if text, ok := tree[path]; ok {
 			d.saw[path] = text

@@ -43,7 +43,7 @@ func (m *model) mayStart(name string) error {
 		return err
 	}
 	if w.done() || m.failedBefore(name) {
-		if len(m.reasons(name)) == 0 {
+		if len(m.reasons(name)) == 0 && !m.maySeeOther(name) {
 			return errors.New("the workstream is done, and has no reason to run again")
 		}
 		if m.work(name).Effect == "once" {
@@ -75,6 +75,10 @@ func (m *model) started(e state.WorkstreamStarted) error {
 		// The attempt must have seen the files that existed when it was started.
 		err = errors.Join(err, m.mustBe(maps.Equal(b.saw, d.saw), "the attempt saw %q, and should have seen %q", d.saw, b.saw),
 			m.mustBe(d.used == b.used, "the attempt used %q, and should have used %q", d.used, b.used), m.given(name, d), m.inIteration(name, d))
+		if of := m.work(name).Sees; of != "" {
+			err = errors.Join(err, m.mustBe(m.statuses(of)[d.seen], "the attempt saw that %s has %s, and its status is one of %v", of, d.seen, m.statuses(of)))
+			b.seen = d.seen
+		}
 		if w.told = d.told; m.work(name).Makes {
 			m.tree[m.work(name).artifact()] = d.made
 		}
@@ -162,8 +166,7 @@ func (m *model) fail(what string, fast bool) {
 	m.run.over[what] = true
 	if fast && !m.run.act.KeepGoing {
 		if p := m.phaseOfStep(what); !m.run.halted || m.run.failing { // otherwise a pause stays a pause
-			m.run.failing, m.run.failedIn = true, p
-			m.run.fastIn[p] = m.run.fastIn[p] || !m.ofPhase(what)
+			m.run.failing, m.run.fastIn[p] = true, m.run.fastIn[p] || !m.ofPhase(what)
 		}
 		m.run.halted = true
 	}
