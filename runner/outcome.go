@@ -42,7 +42,7 @@ func (n *node) finish(as pipeline.Status) {
 // upstreamEnded takes into account that a workstream which n depends on has ended. After the
 // last one n may run.
 func (n *node) upstreamEnded(up *node, as pipeline.Status) {
-	if n.ended {
+	if n.ended { // another one has blocked it
 		return
 	}
 	if !up.done && (as == left || n.ws.RunOn == pipeline.RunOnSucceeded) {
