@@ -100,6 +100,10 @@ func (n *node) surveyAndDecide() {
 func (n *node) decide() {
 	l := n.loop
 	e := l.planner.WhenEnabled(n.ws)
+	if on := e.Blocked(); len(on) > 0 { // even if the step is uncertain
+		n.finishWaiting(plan.Step{Kind: plan.WorkstreamStep, Name: n.ws.Name, Decision: plan.Blocked, On: on})
+		return
+	}
 	step, diags := l.planner.Workstream(n.ws, e)
 	n.step = &step
 	if diags = append(e.Diags, diags...); diags.HasErrors() {
@@ -142,12 +146,7 @@ func (n *node) decide() {
 		}
 		n.resolveUncertain()
 	case plan.Blocked, plan.Depends:
-		l.cause.excluded = l.cause.excluded || l.planner.ExclusionReason(n.ws) != ""
-		if l.planner.BlockedByFailure(step) {
-			n.finish(pipeline.StatusBlocked)
-		} else {
-			n.finish(left)
-		}
+		n.finishWaiting(step)
 	}
 }
 

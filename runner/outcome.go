@@ -64,6 +64,18 @@ func (n *node) finishBlocked(on string, as pipeline.Status) {
 	}
 }
 
+// finishWaiting ends a workstream that can't run, according to the step that says what it needs.
+func (n *node) finishWaiting(step plan.Step) {
+	l := n.loop
+	l.planner.SetStep(step)
+	l.cause.excluded = l.cause.excluded || l.planner.ExclusionReason(n.ws) != ""
+	if l.planner.BlockedByFailure(step) {
+		n.finish(pipeline.StatusBlocked)
+	} else {
+		n.finish(left)
+	}
+}
+
 // newJob returns a job that calls start. If the job is dropped, the workstream does not run.
 func (n *node) newJob(start func()) schedule.Job {
 	return schedule.Job{Start: start, Late: n.late(), Drop: n.drop}

@@ -20,6 +20,15 @@ type When struct {
 	blocked    []string        // workstreams whose results the condition uses and that cannot complete
 }
 
+// Blocked returns the workstreams because of which the workstream can't run, unless it is skipped
+// in any case.
+func (e When) Blocked() []string {
+	if e.skipReason != "" {
+		return nil
+	}
+	return e.blocked
+}
+
 // combine returns the outcome of two conditions that must both be true. It is for a first
 // condition that is true, or not known yet.
 func (e When) combine(o When) When {
