@@ -60,14 +60,15 @@ func (s *Scheduler) Add(j Job) { s.queue = append(s.queue, j) }
 // starts, CallOff ends it.
 func (s *Scheduler) Delay(after time.Duration, j Job, callOff func()) {
 	d := &delayedJob{job: j, callOff: callOff}
-	start := j.Start
-	j.delayed = true
-	j.Start = func() {
-		if i := slices.Index(s.delayed, d); i >= 0 { // a job that CallOff ended is not in the list
-			s.delayed = slices.Delete(s.delayed, i, i+1)
-			start()
+	once := func(f func()) func() {
+		return func() {
+			if i := slices.Index(s.delayed, d); i >= 0 { // a job that CallOff ended is not in the list
+				s.delayed = slices.Delete(s.delayed, i, i+1)
+				f()
+			}
 		}
 	}
+	j.delayed, j.Start, j.Drop = true, once(j.Start), once(callOff)
 	s.delayed = append(s.delayed, d)
 	d.timer = time.AfterFunc(after, func() { s.report(func() { s.insert(j) }) })
 }

@@ -139,6 +139,7 @@ func TestJobsThatAreCalledOffDoNotStart(t *testing.T) {
 		r.Delay(time.Hour, r.job("waiting"), r.note("call off waiting"))
 		(<-r.events)()
 		r.CallOff(none)
+		r.Drop(none)
 		r.Start(each)
 		r.want(t, "call off queued", "call off waiting")
 		if !r.Idle() {
