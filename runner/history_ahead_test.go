@@ -47,12 +47,22 @@ func (m *model) firstStep(p int, all map[string]plan.Decision) string {
 			steps = append(steps, g.label(phaseName(i)))
 		}
 		for _, step := range steps {
-			if d := all[step]; d != plan.Reuse && d != plan.Skipped || d == plan.Reuse && m.isGate(step) && m.reviewDue(step) {
+			if d := all[step]; d != plan.Reuse && d != plan.Skipped || d == plan.Reuse && m.reviewNext(step) {
 				return step
 			}
 		}
 	}
 	return ""
+}
+
+// reviewNext reports whether a step is a gate that the run stops at for a review. It does not for
+// a gate of a workstream that has failed with permission.
+func (m *model) reviewNext(step string) bool {
+	if !m.isGate(step) {
+		return false
+	}
+	_, owner := m.gate(step)
+	return m.reviewDue(step) && (m.work(owner) == nil || !m.failedBefore(owner))
 }
 
 // firstAgain returns the first workstream before a phase that will have another result, or "".

@@ -146,7 +146,7 @@ func (m *model) begin() {
 	maps.Copy(m.happened, was.happened)
 	maps.Copy(m.happened, was.maybe)
 	for name, w := range was.works {
-		if m.work(name).Effect == "once" && w.status == state.Running {
+		if m.work(name).Effect == "once" && (w.status == state.Running || w.status == state.Uncertain) {
 			m.happened[name] = true
 		}
 	}
