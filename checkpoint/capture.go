@@ -92,7 +92,7 @@ func (x *Session) capture(ctx context.Context, w *workspace.Workspace, patterns 
 // leavesFiles reports whether an event implies that no file was changed.
 func leavesFiles(e state.Event) bool {
 	switch e.(type) {
-	case state.WorkspaceCaptured, state.CheckpointCreated, state.CheckpointsRemoved, state.CheckpointSkipped, state.PauseAsked, state.PhaseCompleted, state.PhaseSkipped,
+	case state.WorkspaceCaptured, state.CheckpointCreated, state.CheckpointsRemoved, state.CheckpointSkipped, state.PauseAsked, state.PhaseExpanded, state.PhaseCompleted, state.PhaseSkipped,
 		state.SessionPaused, state.SessionFailed, state.SessionInterrupted, state.SessionCompleted, state.HooksDue:
 		return true
 	}

@@ -74,7 +74,7 @@ func (f *File) Pipeline(in Inputs) (*Pipeline, hcl.Diagnostics) {
 		file:      f,
 		in:        in,
 		scope:     newScope(newWorkspaceFiles(in)),
-		pipeline:  &Pipeline{Source: f.name, Digest: f.digest()},
+		pipeline:  &Pipeline{Source: f.name, Digest: f.digest(), file: f},
 		seen:      map[diagnosticKey]*report{},
 		read:      map[*argument][]fileCall{},
 		checked:   map[*argument]bool{},
@@ -92,9 +92,13 @@ func (f *File) Pipeline(in Inputs) (*Pipeline, hcl.Diagnostics) {
 	b.scope.artifacts = sync.OnceValue(b.allArtifacts)
 	b.scope.linked = sync.OnceValue(b.linkedArtifacts)
 	b.addDiagnostics(f.diags)
-	b.undeclaredInputs()
-	b.evaluateVariables()
-	b.evaluateLocals()
+	if in.takenOver != nil {
+		b.scope.takeOver(in.takenOver.scope)
+	} else {
+		b.undeclaredInputs()
+		b.evaluateVariables()
+		b.evaluateLocals()
+	}
 	for _, gate := range f.gates {
 		if b.gates[gate.name] == nil {
 			b.gates[gate.name] = gate
@@ -112,6 +116,7 @@ func (f *File) Pipeline(in Inputs) (*Pipeline, hcl.Diagnostics) {
 		return nil, b.diags
 	}
 	b.pipeline.scope, b.pipeline.variables, b.pipeline.inputs, b.pipeline.source = b.scope, b.scope.variables, b.in, b.file.source
+	b.pipeline.keepElements()
 	return b.pipeline, b.diags
 }
 

@@ -96,6 +96,8 @@ func (b *builder) notAllowed(a *argument, ref reference, fr frame) *hcl.Diagnost
 		return failed("Reference not allowed", "%s cannot be used in %q. A secret is resolved only when a process of a run is about to start, so it can stand in arguments of such a process only, such as env, command and script.", ref.source(), a.name)
 	case ref.kind == kindEach:
 		return failed("Reference outside for_each", "each.key and each.value exist only in a workstream with for_each, and in the gate blocks inside it.")
+	case ref.kind&kindDeferred != 0 && a.name == "for_each":
+		return failed("Value not known yet", "for_each can use results of workstreams and answers to gates of earlier phases, but not %s.", ref.source())
 	case ref.kind&kindDeferred != 0 && fr.allow&(kindLocal|kindPipeline) != 0:
 		return failed("Value not known yet", "The argument %q must be known before anything runs, so it cannot refer to %s.", a.name, ref.source())
 	case fr.allow == 0:

@@ -224,6 +224,7 @@ func (b *builder) cycle(def *workstreamDef, names []string) {
 // instanceEdges sets the dependencies of every instance. If all instances of a block
 // have the same dependencies, they share one list.
 func (b *builder) instanceEdges(def *workstreamDef) {
+	b.forEachEdges(def)
 	var targets []target
 	var names []string
 	for i, ws := range def.instances {
@@ -237,6 +238,9 @@ func (b *builder) instanceEdges(def *workstreamDef) {
 
 func (b *builder) dependencies(def *workstreamDef, ws *Workstream) []target {
 	var targets []target
+	if def.unexpanded {
+		targets = slices.Clone(def.over)
+	}
 	for _, dep := range def.block.dependsOn {
 		other := b.scope.blocks[dep.ref().name]
 		if !b.checked[dep.block] || other == nil || other != def && !slices.Contains(def.edges, other) || other == def && !dep.choosesInstances() {
@@ -322,6 +326,7 @@ type position struct {
 	gate      *gateBlock   // the gate of ws or phase that is judged, nil if it is none
 	earlier   []*gateBlock // the gates that are judged before that gate
 	inclusive bool         // after ws has completed; if ws is nil, after the whole phase
+	forEach   bool         // a for_each that uses results, at the start of the phase
 	what      string       // for messages: "the workstream "
 	name      string       // of the workstream or phase, for messages
 }
@@ -389,6 +394,8 @@ func (pos position) reaches(t target) string {
 		return failed(t.written(), " is in the later phase \"", other.Name, "\", so ", pos.describe(), " cannot use its result.")
 	case pos.ws == nil && pos.inclusive:
 		return ""
+	case pos.ws == nil && pos.forEach:
+		return failed(t.written(), " is in this very phase, and ", pos.describe(), " is evaluated when the phase begins. Move ", pos.name, " to a later phase.")
 	case pos.ws == nil:
 		return failed(t.written(), " is in this very phase, so its result is not there when it is decided whether ", pos.describe(), " runs. Refer to an earlier phase.")
 	case t.def == pos.ws.def && (pos.inclusive && (t.instance == nil && !t.def.forEach || t.instance == pos.ws)):

@@ -24,25 +24,53 @@ func (e *each) object() cty.Value {
 
 // expand makes the instances of a workstream block.
 func (b *builder) expand(def *workstreamDef) {
-	if !def.forEach {
+	switch {
+	case !def.forEach:
 		def.addInstance(b, def.block.name, "", noEach)
+		return
+	case def.block.forEach.fromResults():
+		b.expandFromResults(def)
+		return
+	case b.in.takenOver != nil:
+		def.addInstances(b, b.in.takenOver.scope.blocks[def.block.name].eachOf())
 		return
 	}
 	instances, ok := b.forEach(def.block.forEach)
-	def.byKey, def.unknownKeys = make(map[string]*Workstream, len(instances)), !ok
+	def.unknownKeys = !ok
 	if !ok && b.in.Open {
-		def.addInstance(b, def.block.name+"[…]", "", &each{cty.UnknownVal(cty.String), cty.DynamicVal})
+		def.addInstance(b, UnexpandedName(def.block.name), "", &each{cty.UnknownVal(cty.String), cty.DynamicVal})
 	}
-	for _, e := range instances {
-		if e.key.IsNull() || e.key.AsString() == "" {
-			b.errorf("Invalid for_each key", def.block.forEach.exprRange(), "A key of for_each is null or empty; keys name the instances.")
-			def.unknownKeys = true
-			continue
-		}
+	usable := slices.DeleteFunc(instances, func(e *each) bool { return !e.hasKey() })
+	if len(usable) < len(instances) {
+		b.errorf("Invalid for_each key", def.block.forEach.exprRange(), "%s", noKey)
+		def.unknownKeys = true
+	}
+	def.addInstances(b, usable)
+}
+
+// noKey is why an element is refused.
+const noKey = "A key of for_each is null or empty; keys name the instances."
+
+// hasKey reports whether the element has a key that can name an instance.
+func (e *each) hasKey() bool { return !e.key.IsNull() && e.key.AsString() != "" }
+
+// addInstances makes an instance for each element of for_each.
+func (def *workstreamDef) addInstances(b *builder, elements []*each) {
+	def.byKey = make(map[string]*Workstream, len(elements))
+	for _, e := range elements {
 		key := e.key.AsString()
 		name := def.block.name + "[" + strconv.Quote(key) + "]"
 		def.byKey[key] = def.addInstance(b, name, key, e)
 	}
+}
+
+// eachOf returns the elements of for_each.
+func (def *workstreamDef) eachOf() []*each {
+	all := make([]*each, len(def.instances))
+	for i, ws := range def.instances {
+		all[i] = ws.each
+	}
+	return all
 }
 
 // addInstance makes one instance.
@@ -67,23 +95,27 @@ func (b *builder) forEach(a *argument) ([]*each, bool) {
 	if !ok {
 		return nil, false
 	}
-	typ := value.Type()
 	if mistake := unfitForEach(value); mistake != "" {
 		b.errorf("Invalid for_each", a.exprRange(), "%s", mistake)
 		return nil, false
 	}
-	elements := make([]*each, 0, value.LengthInt())
+	if !value.IsWhollyKnown() {
+		return nil, false // it depends on a value whose mistake was reported
+	}
+	return listElements(value), true
+}
+
+// listElements lists the elements of a value that is fit for for_each.
+func listElements(value cty.Value) []*each {
+	list := make([]*each, 0, value.LengthInt())
 	for it := value.ElementIterator(); it.Next(); {
 		key, elem := it.Element()
-		if typ.IsSetType() {
+		if value.Type().IsSetType() {
 			key = elem
 		}
-		if !elem.IsWhollyKnown() {
-			return nil, false // it depends on a value whose mistake was reported
-		}
-		elements = append(elements, &each{key, elem})
+		list = append(list, &each{key, elem})
 	}
-	return elements, true
+	return list
 }
 
 // setOfTexts evaluates for_each = toset([…]) without a cty set. Building and sorting

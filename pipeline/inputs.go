@@ -38,7 +38,8 @@ type Inputs struct {
 	// nothing are warnings.
 	Matches func(patterns []string) bool
 
-	before Files // earlier contents of files, which are read instead of the present ones
+	before    Files      // earlier contents of files, which are read instead of the present ones
+	takenOver *takenOver // values that are not evaluated again; nil: there are none
 }
 
 // Files are earlier contents of files of the workspace, by path. A value opens the file;

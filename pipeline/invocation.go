@@ -26,6 +26,9 @@ var (
 // Invocation evaluates the process of the workstream. If the results lack a value that
 // the expressions refer to, it returns a diagnostic.
 func (w *Workstream) Invocation(r Results) (Invocation, hcl.Diagnostics) {
+	if w.Unexpanded() {
+		return Invocation{}, w.whyUnexpanded(r)
+	}
 	fr := w.evaluationFrame(&r)
 	ev, diags := w.def.process.evaluate(fr)
 	if diags.HasErrors() {
@@ -46,7 +49,7 @@ func (w *Workstream) Invocation(r Results) (Invocation, hcl.Diagnostics) {
 // Verify evaluates the command that finds out whether the work of a once workstream
 // happened. It returns false if the workstream has no such command.
 func (w *Workstream) Verify(r Results) (Invocation, bool, hcl.Diagnostics) {
-	if w.def.verify == nil {
+	if !w.Verifies() {
 		return Invocation{}, false, nil
 	}
 	invocation, diags := w.def.verify.invocation(w.evaluationFrame(&r))
@@ -54,10 +57,13 @@ func (w *Workstream) Verify(r Results) (Invocation, bool, hcl.Diagnostics) {
 }
 
 // Verifies reports whether the workstream has a verify command.
-func (w *Workstream) Verifies() bool { return w.def.verify != nil }
+func (w *Workstream) Verifies() bool { return w.def.verify != nil && !w.Unexpanded() }
 
 // Enabled evaluates when. If it returns false, the workstream is skipped.
 func (w *Workstream) Enabled(r Results) (bool, hcl.Diagnostics) {
+	if a := w.def.block.when; w.Unexpanded() && a != nil && a.kinds&kindEach != 0 {
+		return true, nil // each instance decides for itself
+	}
 	return w.def.scope.condition(w.def.block.when, w.evaluationFrame(&r))
 }
 

@@ -69,8 +69,11 @@ type Pipeline struct {
 
 	sensitiveOutputs bool // a workstream has some
 
+	file      *File
 	scope     *scope
 	byName    map[string]*Workstream
+	fannedOut []*workstreamDef   // blocks whose for_each uses results, in the order of the file
+	elements  map[string]*fanOut // of these blocks, as far as they are known
 	variables map[string]*variable
 	inputs    Inputs // the values with which the file was evaluated
 	source    []byte

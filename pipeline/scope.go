@@ -88,6 +88,13 @@ func (s *scope) setLocals() {
 	s.sealed = true
 }
 
+// takeOver takes over the values of variables and locals.
+func (s *scope) takeOver(from *scope) {
+	s.variables, s.locals, s.order = from.variables, from.locals, from.order
+	s.setVariables()
+	s.setLocals()
+}
+
 // setHeader makes pipeline.* visible.
 func (s *scope) setHeader() {
 	s.real.Variables["pipeline"] = cty.ObjectVal(s.header)

@@ -18,6 +18,7 @@ type workstreamBlock struct {
 	title         *argument
 	description   *argument
 	forEach       *argument
+	maxElements   *argument
 	when          *argument
 	dependsOn     []*dependency
 	outcome       outcomeArguments
@@ -42,7 +43,7 @@ type workstreamBlock struct {
 }
 
 var workstreamSchema = &hcl.BodySchema{
-	Attributes: append(attributes(processAttributes...), attributes("title", "description", "for_each", "when", "depends_on", "run_on", "allow_failure", "fail_fast",
+	Attributes: append(attributes(processAttributes...), attributes("title", "description", "for_each", "max_elements", "when", "depends_on", "run_on", "allow_failure", "fail_fast",
 		"inputs", "artifacts", "timeout", "effect", "verify", "on_gate_failure", "cache", "report", "agent", "task", "mutates", "services", "gates", "sensitive_outputs")...),
 	Blocks: []hcl.BlockHeaderSchema{
 		{Type: "retry"},
@@ -62,6 +63,9 @@ func (d *decoder) decodeWorkstream(block *hclsyntax.Block) *workstreamBlock {
 	w.title = d.argument(content, "title")
 	w.description = d.argument(content, "description")
 	w.forEach = d.argument(content, "for_each")
+	if w.maxElements = d.argument(content, "max_elements"); w.maxElements != nil && !w.forEach.fromResults() {
+		d.report("Limit without results", `"max_elements" limits a for_each that uses results, such as toset(jsondecode(workstream.split.outputs.names)). Remove it.`, w.maxElements.nameRange)
+	}
 	w.when = d.argument(content, "when")
 	w.dependsOn = d.dependencies(content)
 	w.outcome = outcomeArguments{runOn: d.argument(content, "run_on"), failFast: d.argument(content, "fail_fast")}
@@ -101,7 +105,12 @@ type workstreamDef struct {
 	verifyCommand *processDef
 
 	forEach      bool
-	unknownKeys  bool // the evaluation of for_each failed
+	unknownKeys  bool // the evaluation of for_each failed, or waits for results
+	unexpanded   bool // for_each waits for results, or gave instances that were refused
+	maxElements  int
+	elements     *fanOut  // of a for_each that uses results; nil: not known
+	over         []target // whose results for_each uses
+	overNames    []string // their instances, and the labels of gates whose answers it uses
 	instances    []*Workstream
 	byKey        map[string]*Workstream
 	edges        []*workstreamDef // blocks that it depends on
@@ -150,7 +159,7 @@ func (b *builder) workstreams(def *workstreamDef, defaults *defaultsDef) {
 		def.verify = b.newProcessDef(process{command: block.verify, dirs: def.process.dirs, env: def.process.env}, nil)
 		def.verifyCommand = b.newProcessDef(process{command: block.verify}, nil)
 	}
-	def.needsResults = block.when.needsResults() || block.verify.needsResults()
+	def.needsResults = def.unexpanded || block.when.needsResults() || block.verify.needsResults()
 	for a := range def.process.arguments {
 		def.needsResults = def.needsResults || a.needsResults()
 	}

@@ -13,8 +13,7 @@ import (
 // nothing. If the pipeline file is unchanged but its variables have other values, only
 // the files count.
 func ApprovalUnchanged(ctx context.Context, o Options, st *state.State, gate *state.Gate) (bool, error) {
-	o = o.withDefaults()
-	o.addFindingGates(st)
+	o = o.withDefaults().withResults(st)
 	g := o.Pipeline.Gate(gate.Label)
 	if g == nil {
 		return false, nil

@@ -298,9 +298,7 @@ func (op *opening) recordResumed() {
 	}
 	l.activeSince = l.opts.Now()
 	l.recorder.Add(nil, e)
-	if acts := st.UnknownActs(l.facts.Acts); len(acts) > 0 {
-		l.recorder.Add(nil, state.ActsRemembered{Acts: acts})
-	}
+	l.rememberActs()
 	op.endKilledWork()
 	op.raiseBudgets()
 	op.recordRepeats()

@@ -148,7 +148,8 @@ func (l *loop) addFailure(f state.Failure, failFast bool) {
 // runPhases runs the phases in their order. After a failure, it runs only those that say so
 // with run_on.
 func (l *loop) runPhases() {
-	for _, phase := range l.pipeline.Phases {
+	for i := range l.pipeline.Phases {
+		phase := l.pipeline.Phases[i] // a phase may give later ones other instances
 		if len(l.cause.failures) > 0 && phase.RunOn == pipeline.RunOnSucceeded {
 			l.passOver(phase)
 			continue

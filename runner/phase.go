@@ -56,6 +56,10 @@ func (p *phaseRun) run() bool {
 	case !enabled:
 		return p.skip("its when is false")
 	}
+	if err := p.expand(); err != nil {
+		p.loop.addFailure(state.Failure{Workstream: phase.Name, Outcome: "error", Message: state.Text(l.opts.Mask(err.Error()))}, true)
+		return false
+	}
 	nodes, passed := p.runIteration()
 	for !passed {
 		if !p.repeat() {

@@ -49,7 +49,7 @@ func (l *loop) prepare(ctx context.Context) (*plan.Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	l.opts.addFindingGates(st)
+	l.usePipeline(l.opts.withResults(st).Pipeline)
 	c, err := plan.Choose(l.pipeline, st, l.opts.Select)
 	if err != nil {
 		return nil, err

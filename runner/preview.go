@@ -36,7 +36,7 @@ func inspect(ctx context.Context, o Options, st *state.State) (*plan.Planner, er
 	if st, err = o.baseState(st); err != nil {
 		return nil, err
 	}
-	o.addFindingGates(st)
+	o = o.withResults(st)
 	c, err := plan.Choose(o.Pipeline, st, o.Select)
 	if err != nil {
 		return nil, err

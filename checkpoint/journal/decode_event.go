@@ -33,6 +33,8 @@ func decodeKind(kind state.Kind, data []byte) (state.Event, error) {
 		return decodeAs[state.ActsRemembered](data)
 	case state.KindPauseRequested:
 		return decodeAs[state.PauseAsked](data)
+	case state.KindPhaseExpanded:
+		return decodeAs[state.PhaseExpanded](data)
 	case state.KindPhaseRepeated:
 		return decodeAs[state.PhaseRepeated](data)
 	case state.KindReviewStarted:

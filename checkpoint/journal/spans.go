@@ -54,7 +54,7 @@ func (t *Spans) adoptState(s *state.State) {
 // observe takes in what an event of a commit made of the state.
 func (t *Spans) observe(s *state.State, seq uint64, e state.Event) {
 	switch e := e.(type) {
-	case state.SessionStarted, state.SessionResumed, state.PhaseSkipped, state.RollbackCompleted:
+	case state.SessionStarted, state.SessionResumed, state.PhaseExpanded, state.PhaseSkipped, state.RollbackCompleted:
 		t.compare(s, seq)
 	case state.CheckpointsRemoved:
 		if e.Empties {

@@ -96,6 +96,8 @@ func (s *State) applyEvent(seq uint64, at time.Time, e Event) error {
 		return s.applyRollback(at, e)
 	case PhaseRepeated:
 		return s.repeatPhase(e)
+	case PhaseExpanded:
+		return s.expandPhase(e)
 	case ReviewStarted, ReviewJudged, ReviewFailed, ReviewInterrupted, ReviewOverridden:
 		return s.applyReview(at, e)
 	case BudgetRaised:

@@ -58,11 +58,12 @@ func reshapeWorkstream(old *index, ws WorkstreamShape) *Workstream {
 }
 
 // without returns the records of workstreams that the pipeline no longer has. Those that
-// never ran and were never decided are dropped.
+// never ran and were never decided are dropped, and those whose expressions could not be
+// evaluated.
 func (s *State) without(has map[string]bool) []*Workstream {
 	var gone []*Workstream
 	for w := range s.Records() {
-		nothing := w.Attempts == 0 && (w.Status == Pending || w.Status == Skipped)
+		nothing := w.Attempts == 0 && (w.Status == Pending || w.Status == Skipped || w.Status == Failed)
 		if has[w.Name] || nothing {
 			continue
 		}

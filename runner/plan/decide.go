@@ -86,6 +86,9 @@ func decideIgnoringOnly(s subject) Step {
 		return decideRerun(s, step, "%s", s.evalError)
 	case s.evalError != "" && !s.endUnknown():
 		return step.withDecision(Run, "%s", s.evalError)
+	case s.ws.Unexpanded():
+		step.On = s.rerunFirst
+		return step.withDecision(Depends, "its instances depend on the result of %s", text.Enumerate(s.rerunFirst))
 	case !done && !failureStands(s.ws, s.record):
 		return s.preferCached(decidePending(s, step))
 	case s.forced != "":

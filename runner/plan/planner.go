@@ -63,6 +63,12 @@ func (pl *Planner) BeginRun(st *state.State, plan *Plan, resumed bool) {
 	pl.selection.recordBlocked(pl.p, plan)
 }
 
+// SetPipeline replaces the pipeline by one with other instances.
+func (pl *Planner) SetPipeline(p *pipeline.Pipeline) {
+	pl.p, pl.ownership, pl.versions = p, NewOwnership(p, pl.facts.Links), nil
+	pl.selection = pl.selection.of(p, pl.st)
+}
+
 // SetPorts tells the planner how to find the ports of the services of the run.
 func (pl *Planner) SetPorts(ports func(service string) int) { pl.ports = ports }
 

@@ -192,6 +192,26 @@ func (c *Chosen) recordBlocked(p *pipeline.Pipeline, plan *Plan) {
 	}
 }
 
+// of resolves the selection of a run against a pipeline with other instances.
+func (c *Chosen) of(p *pipeline.Pipeline, st *state.State) *Chosen {
+	next, err := Choose(p, st, c.selection)
+	if err != nil { // an instance that the user has named is gone
+		return c
+	}
+	next.repeat = c.repeat
+	if c.blockedByPlan == nil {
+		return next
+	}
+	next.blockedByPlan = make(map[string]bool, len(c.blockedByPlan))
+	for _, phase := range p.Phases {
+		for _, ws := range phase.Workstreams {
+			planned := c.blockedByPlan[ws.Name] || c.blockedByPlan[pipeline.UnexpandedName(ws.Block)]
+			next.blockedByPlan[ws.Name] = planned && next.exclusionReason(ws) != ""
+		}
+	}
+	return next
+}
+
 // leavesUntouched reports whether a run does not touch some workstream of the phase.
 func (c *Chosen) leavesUntouched(phase *pipeline.Phase) bool {
 	return slices.ContainsFunc(phase.Workstreams, func(ws *pipeline.Workstream) bool { return c.blockedByPlan[ws.Name] })

@@ -26,6 +26,13 @@ func (pl *Planner) classifyUpstream(ws *pipeline.Workstream) (rerun, asked, bloc
 			asked = append(asked, name)
 		}
 	}
+	for _, name := range ws.ForEachOver() {
+		if runs, stuck := pl.upstreamOutcome(name); runs && !slices.Contains(ws.Upstream, name) {
+			rerun = append(rerun, name)
+		} else if stuck && !slices.Contains(ws.Upstream, name) {
+			blocked = append(blocked, name)
+		}
+	}
 	for _, name := range pl.facts.Makers[ws.Name] {
 		if pl.steps[name].mayDiffer() { // an edit that is kept shows in the digest of the inputs
 			rerun = appendNew(rerun, []string{name})

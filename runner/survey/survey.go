@@ -65,6 +65,11 @@ func New(w *workspace.Workspace, kept *objects.Store, p *pipeline.Pipeline, plan
 	return &Surveyor{files: w, objects: kept, p: p, ownership: plan.NewOwnership(p, met), planFile: planFile, mask: mask, links: met}
 }
 
+// SetPipeline replaces the pipeline, while nothing else uses the surveyor.
+func (s *Surveyor) SetPipeline(p *pipeline.Pipeline) {
+	s.p, s.ownership = p, plan.NewOwnership(p, s.links)
+}
+
 // Extend returns the patterns and, for each pattern that passes through a known link, a
 // pattern that matches the same files without the link.
 func (s *Surveyor) Extend(patterns []string) []string { return s.links.Extend(patterns) }

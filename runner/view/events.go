@@ -2,6 +2,8 @@ package view
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -21,6 +23,10 @@ func (v *plain) printEvent(at time.Time, e state.Event) {
 		v.printDone("", "phase "+e.Phase, millis(e.DurationMS))
 	case state.PhaseSkipped:
 		v.printNeutral("", "phase "+e.Phase+" skipped", string(e.Reason))
+	case state.PhaseExpanded:
+		for _, name := range slices.Sorted(maps.Keys(e.Instances)) {
+			v.printNeutral("", fmt.Sprintf("%s has %s", name, Plural(e.Instances[name], "instance")), "")
+		}
 	case state.PhaseRepeated:
 		v.printAttention(fmt.Sprintf("iteration %d of %s", e.Iteration, e.Phase), string(e.Reason))
 	case state.PauseAsked:

@@ -5,7 +5,7 @@
 # 33: Invalid for_each
 # 37: Invalid for_each
 # 41: Invalid for_each key
-# 45: Value not known yet
+# 45: Invalid reference
 # 51: Invalid duration
 # 58: Unknown workstream instance
 # 59: Invalid reference

@@ -1,0 +1,70 @@
+package runner
+
+import (
+	"prdrunner/checkpoint/state"
+	"prdrunner/pipeline"
+	"prdrunner/runner/plan"
+)
+
+// withResults returns the options with the pipeline as the results on record make it: with
+// the instances of each for_each that uses results, and with the gates of findings. st may
+// be nil.
+func (o Options) withResults(st *state.State) Options {
+	if st == nil {
+		return o
+	}
+	everywhere := func(*pipeline.Phase) bool { return true }
+	o.Pipeline = o.Pipeline.WithElements(plan.ResultsOf(st, o.Pipeline, pipeline.RunInfo{}), everywhere)
+	o.addFindingGates(st)
+	return o
+}
+
+// expand gives the workstreams of the phase whose for_each uses results their instances. It is
+// called before anything of the phase runs, when all results of earlier phases are there.
+func (p *phaseRun) expand() error {
+	l := p.loop
+	expanded := l.pipeline.WithElements(l.planner.Results(true, 0), func(phase *pipeline.Phase) bool { return phase == p.phase })
+	if expanded == l.pipeline {
+		return nil
+	}
+	l.usePipeline(expanded)
+	p.phase = expanded.Phases[p.phase.Number-1]
+	if err := l.readEarlierSessions(); err != nil {
+		return err
+	}
+	l.planOutdated = true
+	l.recorder.Add(nil, state.PhaseExpanded{Phase: p.phase.Name, Instances: expanded.Expanded(p.phase), Shape: plan.ShapeOf(expanded)})
+	l.rememberActs()
+	return nil
+}
+
+// usePipeline replaces the pipeline by one with other instances. Nothing runs meanwhile.
+func (l *loop) usePipeline(p *pipeline.Pipeline) {
+	if p == l.pipeline {
+		return
+	}
+	l.pipeline, l.opts.Pipeline = p, p
+	l.opts.addFindingGates(l.session.State())
+	l.surveyor.SetPipeline(p)
+	if l.planner != nil {
+		l.planner.SetPipeline(p)
+	}
+}
+
+// readEarlierSessions reads what earlier sessions have done of the workstreams of the
+// pipeline.
+func (l *loop) readEarlierSessions() (err error) {
+	l.facts.Acts, err = l.opts.knownActs(l.session.State())
+	if l.facts.EarlierRuns = l.opts.earlierRuns(l.files); l.facts.EarlierRuns != nil {
+		l.facts.EarlierRuns() // before this run writes more to the journal
+	}
+	return err
+}
+
+// rememberActs records which once workstreams have happened in other sessions, as far as the
+// session does not know.
+func (l *loop) rememberActs() {
+	if acts := l.session.State().UnknownActs(l.facts.Acts); len(acts) > 0 {
+		l.recorder.Add(nil, state.ActsRemembered{Acts: acts})
+	}
+}
