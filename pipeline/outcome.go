@@ -1,9 +1,6 @@
 package pipeline
 
-import (
-	"iter"
-	"slices"
-)
+import "iter"
 
 // Status is what has become of a workstream, for expressions and for what depends on it:
 // workstream.X.status.
@@ -30,14 +27,10 @@ const (
 
 // Dependencies yields the elements of depends_on as in the file, such as workstream.build, each
 // with the names of the workstreams that it stands for. A block with for_each stands for all
-// its instances. What the for_each of the workstream uses is among them.
+// its instances. What the for_each of an unexpanded instance uses is among them.
 func (w *Workstream) Dependencies() iter.Seq2[string, iter.Seq[string]] {
 	return func(yield func(string, iter.Seq[string]) bool) {
-		deps := w.deps
-		if !w.def.unexpanded { // it has these already
-			deps = slices.Concat(deps, w.def.over)
-		}
-		for _, dep := range deps {
+		for _, dep := range w.deps {
 			names := func(yield func(string) bool) {
 				for _, ws := range dep.instances() {
 					if !yield(ws.Name) {

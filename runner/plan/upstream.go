@@ -27,10 +27,12 @@ func (pl *Planner) classifyUpstream(ws *pipeline.Workstream) (rerun, asked, bloc
 		}
 	}
 	for _, name := range ws.ForEachOver() {
-		if runs, stuck := pl.upstreamOutcome(name); runs && !slices.Contains(ws.Upstream, name) {
-			rerun = append(rerun, name)
-		} else if stuck && !slices.Contains(ws.Upstream, name) {
+		switch runs, stuck := pl.upstreamOutcome(name); {
+		case slices.Contains(ws.Upstream, name):
+		case stuck:
 			blocked = append(blocked, name)
+		case runs, pl.becomesSkipped(name):
+			rerun = append(rerun, name)
 		}
 	}
 	for _, name := range pl.facts.Makers[ws.Name] {
@@ -57,6 +59,15 @@ func (pl *Planner) upstreamOutcome(name string) (runs, blocked bool) {
 	up := pl.steps[name]
 	kept := up.Decision == Judge && len(pl.facts.Conflicts[name]) > len(up.Restores) // an edit that is kept changes the result
 	return up.mayDiffer() || kept, up.cannotComplete()
+}
+
+// becomesSkipped reports whether a plan skips a workstream that was not skipped before.
+func (pl *Planner) becomesSkipped(name string) bool {
+	if pl.steps[name].Decision != Skipped || pl.stateAtStart == nil {
+		return false
+	}
+	rec := pl.stateAtStart.Workstream(name)
+	return rec != nil && rec.Status != state.Skipped
 }
 
 // mayDiffer reports whether the step will or may have a result other than the one on
