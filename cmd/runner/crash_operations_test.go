@@ -83,6 +83,7 @@ func crashOperations() []crashOperation {
 		},
 		{name: "build with what runs after failures", args: build, code: 1, runs: true, prepare: (*crashSite).outcomes, again: goOn(1)},
 		{name: "build after such a failure", args: build, runs: true, prepare: (*crashSite).outcomesFixed, again: goOn(0, 6)},
+		{name: "build of what a result gives", args: build, code: 1, runs: true, prepare: (*crashSite).results, again: goOn(1)},
 		{name: "build with a service", args: build, runs: true, prepare: (*crashSite).service, again: goOn(0, 6)},
 		{name: "recovery", args: build, code: 1, runs: true, prepare: (*crashSite).torn, again: goOn(1)},
 		{
@@ -502,6 +503,30 @@ func (s *crashSite) outcomesFixed() {
 	s.outcomes()
 	s.exits([]int{1}, crashBuild...)
 	s.write("go", "")
+}
+
+const crashResults = `pipeline "PRD-001" {
+  phase "one" {
+    workstream "split" {
+      inputs = ["names.txt"]
+      script = "echo split >> ../ran; cat names.txt >> $RUNNER_OUTPUT"
+    }
+  }
+  phase "two" {
+    workstream "page" {
+      for_each  = toset(split(",", workstream.split.outputs.names))
+      artifacts = ["gen/${each.key}.txt"]
+      script    = "echo 'page[\"${each.key}\"]' >> ../ran; test ${each.key} != bad; mkdir -p gen; echo ${each.key} > gen/${each.key}.txt"
+    }
+  }
+}
+`
+
+// results makes a workspace with a workstream whose instances come from a result.
+func (s *crashSite) results() {
+	s.begin()
+	s.write("PRD-001.hcl", crashResults)
+	s.write("names.txt", "names=a,bad\n")
 }
 
 const crashService = `pipeline "PRD-001" {
