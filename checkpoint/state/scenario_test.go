@@ -358,6 +358,15 @@ func scenarios() map[string]func(p *play) {
 				checkpoint("two", state.TriggerIterationComplete), start("A", 2), state.WorkstreamFailed{Workstream: "A", Error: failed("broke"), Left: []state.Artifact{file("b", "")}},
 				state.PhaseRepeated{Phase: "build", Iteration: 3, Reason: "A failed: broke", Failures: []state.Failure{failed("broke")}, Results: "sha256:r2"})
 		},
+		"expanded": func(p *play) {
+			p.build()
+			shape := smallShape()
+			shape.Phases[1].Workstreams = []state.WorkstreamShape{{Name: `C["x"]`, Batch: 1}, {Name: `C["y"]`, Batch: 1, Gates: []string{"lint"}}}
+			p.do(state.PhaseExpanded{Phase: "ship", Instances: map[string]int{"C": 2}, Shape: shape})
+			p.do(start(`C["x"]`, 1), done(`C["x"]`, file("x", "")))
+			shape.Phases[1].Workstreams = shape.Phases[1].Workstreams[1:]
+			p.do(state.PhaseExpanded{Phase: "ship", Instances: map[string]int{"C": 1}, Shape: shape})
+		},
 		"protected": func(p *play) {
 			made := func(attempt int, checkpoint string) state.ProtectionMade {
 				return state.ProtectionMade{Workstream: "A", Attempt: attempt, Checkpoint: checkpoint, Files: 2, Savepoints: []string{"orders"}, Delete: true}
