@@ -33,7 +33,8 @@ func finish(t *testing.T, x *checkpoint.Session) {
 
 // TestStartArchivesWhatWasThere starts three sessions, of which only the first is
 // complete, and abandons the third. Starting the next session must move a complete
-// session with its logs to history/, and an incomplete one to failed/. After Abandon
+// session with its logs to history/, and an incomplete one to failed/, without the files of
+// a killed attempt. After Abandon
 // there must be no session.
 func TestStartArchivesWhatWasThere(t *testing.T) {
 	t.Parallel()
@@ -46,6 +47,7 @@ func TestStartArchivesWhatWasThere(t *testing.T) {
 		t.Errorf("log %q", got)
 	}
 	f.Read("PRD-009/history/S1/PRD-009.json")
+	f.Write("PRD-009/run/WS1.1.report", []byte("of a killed attempt"))
 	last, _, err := f.Open().Reader().LastComplete("PRD-009")
 	checkpointtest.Must(t, err)
 	if last == nil || last.Session != "S1" {
@@ -59,6 +61,11 @@ func TestStartArchivesWhatWasThere(t *testing.T) {
 		t.Fatalf("failed: %v", failed)
 	}
 	f.Read("failed/" + failed[0].Name() + "/journal.jsonl")
+	for _, run := range []string{"failed/" + failed[0].Name() + "/run", "PRD-009/run/WS1.1.report"} {
+		if there, err := store.Exists(f.FS, filepath.Join(f.Dir, run)); err != nil || there {
+			t.Errorf("%s is there: %v, %v", run, there, err)
+		}
+	}
 	f.Read("PRD-009/history/S1/journal.jsonl")
 
 	at, err := x.Abandon(state.SessionAbandoned{By: checkpointtest.By})

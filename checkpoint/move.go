@@ -96,6 +96,9 @@ func (m *mover) finishArchive() error {
 // one was prepared.
 func (m *mover) moveToArchive() (string, error) {
 	from := m.layout.ArchivingPath(m.prd)
+	if err := m.removeRun(from); err != nil {
+		return "", fmt.Errorf("archive %s: remove what killed attempts wrote: %w", m.prd, err)
+	}
 	if err := m.returnKept(from); err != nil {
 		return "", err
 	}
@@ -107,6 +110,15 @@ func (m *mover) moveToArchive() (string, error) {
 		return "", err
 	}
 	return to, m.layout.Move(m.prd, from, to)
+}
+
+// removeRun removes the files of killed attempts from a session that is being archived. They
+// may hold values that must not be stored, and nothing reads them in an archive.
+func (m *mover) removeRun(from string) error {
+	if err := store.RemoveAll(m.layout.FS, filepath.Join(from, disk.RunDir)); err != nil {
+		return err
+	}
+	return m.layout.FS.SyncDir(from)
 }
 
 // prepareNext writes the journal of the next session into the directory of the current
