@@ -24,7 +24,7 @@ var errNoObjects = errors.New("there is no place for objects")
 // Keep makes objects of files and returns the entries of the kept contents. The objects
 // and the files themselves are durable when it returns. Some files are not kept, only
 // described and named in excluded: sensitive files that git does not track, files that
-// Refuse applies to, and files with content that was excluded before.
+// LeaveOut names or Refuse applies to, and files with content that was excluded before.
 func (w *Workspace) Keep(ctx context.Context, paths []string) (kept []Entry, excluded []string, err error) {
 	if w.o.Objects == nil {
 		return nil, nil, fmt.Errorf("keep files: %w", errNoObjects)
@@ -89,9 +89,9 @@ func keepFile(ctx context.Context, w *Workspace, batch *objects.Batch, path stri
 	return f.entry, refused, err
 }
 
-// secrets returns the paths that are sensitive and that git does not track. A path is
-// sensitive by its own name, or by the name that it has below a link that is also among
-// the paths.
+// secrets returns the paths that are sensitive and that git does not track, or that LeaveOut
+// names. A path is sensitive by its own name, or by the name that it has below a link that is
+// also among the paths.
 func secrets(ctx context.Context, w *Workspace, paths []string) (map[string]bool, error) {
 	secret := map[string]bool{}
 	for _, path := range paths {
@@ -119,7 +119,7 @@ func secrets(ctx context.Context, w *Workspace, paths []string) (map[string]bool
 		return nil, err
 	}
 	for _, f := range files {
-		if f.Tracked {
+		if f.Tracked && !w.sensitivity.matchesTracked(f.Path) {
 			delete(secret, f.Path)
 		}
 	}

@@ -179,7 +179,8 @@ func (in *files) scanContent(ctx context.Context, at tree.Place, f *found, withB
 }
 
 // excludeRefused excludes the files that may not be kept: those in which the detector
-// finds a value, and those that must stay excluded for their content.
+// finds a value, those that must stay excluded for their content, and those that LeaveOut
+// names and git has with other bytes.
 func (c *capture) excludeRefused(ctx context.Context, excluded []string) error {
 	if c.w.unguarded {
 		return nil
@@ -198,7 +199,7 @@ func (c *capture) excludeRefused(ctx context.Context, excluded []string) error {
 		case found[i]:
 			c.w.cache.RecordExcluded(path, f.entry.Digest)
 			s.exclude(path)
-		case before.matchesAgain(c, &f):
+		case before.matchesAgain(c, &f), c.w.sensitivity.matchesTracked(path) && !c.isKept(&f):
 			s.exclude(path)
 		default:
 			kept = append(kept, f)

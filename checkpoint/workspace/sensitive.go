@@ -27,6 +27,16 @@ func SensitivePatterns() []string {
 // Sensitive reports whether a path looks like one that holds secrets.
 func Sensitive(path string) bool { return newSensitivity(nil).matchesName(path) }
 
+// LeaveOut makes Keep and Capture treat files as sensitive, whatever their names are. Unlike
+// other sensitive files they are captured only as they are in git's index. LeaveOut must be
+// called before the workspace is used.
+func (w *Workspace) LeaveOut(files []string) {
+	w.sensitivity.listed = make(map[string]bool, len(files))
+	for _, file := range files {
+		w.sensitivity.listed[strings.ToLower(file)] = true
+	}
+}
+
 // sensitivity holds the parsed SensitivePatterns, for many calls of matchesName.
 type sensitivity struct {
 	names, not map[string]bool // base names
@@ -35,6 +45,7 @@ type sensitivity struct {
 	dirs       []string        // directories with slashes around them; each begins with a dot
 	tails      []string        // ends of paths with a slash before them; each begins with a dot
 	added      []addedPattern  // by the configuration
+	listed     map[string]bool // files that LeaveOut names, in lower case
 }
 
 // addedPattern is a pattern of the configuration.
@@ -80,8 +91,17 @@ func (s *sensitivity) matchesName(file string) bool {
 			return !p.except
 		}
 	}
+	if s.listed[file] {
+		return true
+	}
 	name := file[strings.LastIndexByte(file, '/')+1:]
 	return (s.names[name] || s.exts[path.Ext(name)] || s.matchGlobs(name) || s.matchHidden(file)) && !s.not[name]
+}
+
+// matchesTracked reports whether a file is sensitive even if git tracks it: the bytes that git
+// has are no secret any more, but others may be.
+func (s *sensitivity) matchesTracked(file string) bool {
+	return len(s.listed) > 0 && s.listed[strings.ToLower(file)] && s.matchesName(file)
 }
 
 // matchesAnyElement reports whether a path looks sensitive, as a file or as a directory.

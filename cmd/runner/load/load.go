@@ -80,6 +80,7 @@ func SetUpPipeline(ctx context.Context, env *cli.Environment, cfg *config.Config
 	if err != nil {
 		return nil, err
 	}
+	files.LeaveOut(p.EnvFiles) // a process may make them, and what is in them is known only later
 	switch {
 	case p.LearnsSecrets(): // some values may be known later, or not at all
 		files.Refuse(detector(masker))
