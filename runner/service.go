@@ -325,12 +325,30 @@ func (r *serviceRun) release(f *state.Failure) {
 
 // failure returns the failure of what needs the service.
 func (r *serviceRun) failure(message string) *state.Failure {
-	l := r.loop
-	log := ""
-	if r.number > 0 {
-		log = filepath.Base(l.opts.Store.Layout().LogPath(l.pipeline.ID, r.logName(), r.number))
+	return r.loop.serviceFailure(r.Name, r.number, message)
+}
+
+// endedSince returns the failure of what needs services that were ready, when one of them
+// has ended before it could start.
+func (ss *services) endedSince(names []string) state.Failure {
+	name := names[slices.IndexFunc(names, func(name string) bool { return ss.runs[name] == nil })]
+	number := 0
+	for _, s := range ss.loop.session.State().Services {
+		if s.Name == name {
+			number = s.Attempt
+		}
 	}
-	return &state.Failure{Outcome: "service", Message: state.Text(shorten(l.opts.Mask("the service " + r.Name + ": " + message))), Log: state.Text(log)}
+	return *ss.loop.serviceFailure(name, number, "it was ready, and has ended since")
+}
+
+// serviceFailure returns the failure of what needs a service. number is that of the service's
+// log, 0 if there is none.
+func (l *loop) serviceFailure(name string, number int, message string) *state.Failure {
+	f := &state.Failure{Outcome: state.OutcomeService, Message: state.Text(shorten(l.opts.Mask("the service " + name + ": " + message)))}
+	if number > 0 {
+		f.Log = state.Text(filepath.Base(l.opts.Store.Layout().LogPath(l.pipeline.ID, ServiceLog(name), number)))
+	}
+	return f
 }
 
 // stop ends services, and returns when their processes have ended: first those that need others,
@@ -413,7 +431,7 @@ func (n *node) awaitServices() bool {
 		n.recordFailure(f)
 	}
 	if n.awaited && !l.services.underWay(n.ws.Services) {
-		fail(state.Failure{Outcome: "service", Message: "a service that it needs was ready, and has ended since"})
+		fail(l.services.endedSince(n.ws.Services))
 		return false
 	}
 	n.awaited = true
@@ -446,7 +464,7 @@ func (g *gateRun) withServices(judge func()) {
 		case l.services.underWay(g.Services):
 			l.slots.Urgent(func() { g.withServices(judge) })
 		default:
-			g.failUnjudged(state.Failure{Outcome: "service", Message: "a service that it needs was ready, and has ended since"})
+			g.failUnjudged(l.services.endedSince(g.Services))
 		}
 	})
 }

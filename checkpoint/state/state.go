@@ -270,6 +270,10 @@ type Metric struct {
 // before. The message says when. The question to the user is whether that counts.
 const OutcomeHappened = "happened"
 
+// OutcomeService is the outcome of what needs a service that has failed. Its log is that of
+// the service.
+const OutcomeService = "service"
+
 // Failure is an error, and the workstream to which it belongs.
 type Failure struct {
 	Workstream string `json:"workstream,omitempty"` // or the phase, for a phase's own gate

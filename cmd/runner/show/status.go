@@ -3,6 +3,7 @@ package show
 import (
 	"cmp"
 	"slices"
+	"strings"
 	"time"
 
 	"prdrunner/checkpoint"
@@ -12,6 +13,7 @@ import (
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/text"
 	"prdrunner/cmd/runner/advice"
+	"prdrunner/runner"
 )
 
 // SessionStatus is the state of a session, as `status --json` prints it.
@@ -316,13 +318,25 @@ func (s SessionStatus) nextCommands(cmdline advice.CommandLine, now time.Time) [
 			return s.afterReview(cmdline, resume)
 		}
 		if e := s.Error; e != nil && e.Log != "" && e.Workstream != "" {
-			return []string{cmdline.Command("logs " + s.PRD + " " + text.ShellWord(cmp.Or(e.Gate, e.Workstream))), resume}
+			return []string{cmdline.Command("logs " + s.PRD + " " + text.ShellWord(cmp.Or(s.failedService(), e.Gate, e.Workstream))), resume}
 		}
 		return []string{resume}
 	case state.StatusComplete:
 		return []string{}
 	}
 	return []string{}
+}
+
+// failedService returns the name of the log of the service that the session failed with, ""
+// if it failed with something else.
+func (s SessionStatus) failedService() string {
+	for _, service := range s.Services {
+		log := runner.ServiceLog(service.Name)
+		if s.Error.Outcome == state.OutcomeService && strings.HasPrefix(string(s.Error.Log), disk.EncodeName(log)+".") {
+			return log
+		}
+	}
+	return ""
 }
 
 // afterReview returns the commands that may follow a review that forbids to go on.
