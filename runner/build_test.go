@@ -429,7 +429,7 @@ hook {
 	b.remove("broken")
 	b.must(state.StatusComplete)
 	b.wantRan("B", "C", "hook-complete")
-	if len(b.warned) != 1 || !strings.Contains(b.warned[0], "the complete hook failed") {
+	if len(b.warned) != 1 || !strings.Contains(b.warned[0], "the complete hook (") {
 		t.Errorf("warnings %q", b.warned)
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"prdrunner/checkpoint/state"
 	"prdrunner/pipeline"
 	"prdrunner/runner/feedback"
+	"prdrunner/runner/findings"
 	"prdrunner/runner/notice"
 	"prdrunner/runner/plan"
 )
@@ -77,22 +78,33 @@ func (l *loop) runHooks() {
 	stopped := func() bool { return l.cause.signal != before || l.atOnce }
 	hooks := hooksFor(l.pipeline, event)
 	for n := due.Ended + 1; n <= due.Hooks && l.recorder.Err() == nil; n++ {
-		var problem string
+		which, problem := fmt.Sprintf("hook %d for %s", n, event), ""
+		if n <= len(hooks) {
+			which = l.describeHook(hooks[n-1], event)
+		}
 		switch {
 		case stopped():
 			problem = "it was not run, since " + l.cause.signal + " came"
 		case n > len(hooks):
 			problem = "the pipeline does not have it any more"
 		default:
-			run := hookRun{Hook: hooks[n-1], loop: l, event: event, name: fmt.Sprintf("hook.%s.%d", event, n), stopped: stopped}
+			run := hookRun{Hook: hooks[n-1], loop: l, event: event, which: which, name: HookLog(due.Event, n), stopped: stopped}
 			problem = shorten(l.opts.Mask(run.run()))
 		}
 		if problem != "" {
-			l.warnUser(fmt.Sprintf("the %s hook failed: %s", event, problem))
+			l.warnUser(fmt.Sprintf("%s failed: %s", which, problem))
 		}
 		l.recorder.Add(nil, state.HookEnded{Event: due.Event, Hook: n, Error: state.Text(problem)})
 		l.recorder.Drain()
 	}
+}
+
+// HookLog returns the name of the logs of a hook: the n-th one for an event, from 1.
+func HookLog(event string, n int) string { return fmt.Sprintf("hook.%s.%d", event, n) }
+
+// describeHook names a hook for people: hooks have no names, so it says where the hook stands.
+func (l *loop) describeHook(h *pipeline.Hook, event pipeline.HookEvent) string {
+	return fmt.Sprintf("the %s hook (%s:%d)", event, findings.Relative(h.Range.Filename, l.opts.Workspace, ""), h.Range.Start.Line)
 }
 
 // hookRun is a hook that runs after an event.
@@ -100,6 +112,7 @@ type hookRun struct {
 	*pipeline.Hook
 	loop    *loop
 	event   pipeline.HookEvent
+	which   string      // for people
 	name    string      // of its logs
 	stopped func() bool // reports whether a signal came since the hooks began
 }
@@ -127,8 +140,8 @@ func (r *hookRun) run() (problem string) {
 			}
 			return problem
 		}
-		r.loop.warnUser(fmt.Sprintf("attempt %d of %d at the %s hook failed, and the next one starts in %s: %s",
-			made, r.Retry.Attempts, r.event, pause.Round(time.Millisecond), problem))
+		r.loop.warnUser(fmt.Sprintf("attempt %d of %d at %s failed, and the next one starts in %s: %s",
+			made, r.Retry.Attempts, r.which, pause.Round(time.Millisecond), problem))
 		if !r.pause(pause) {
 			return fmt.Sprintf("%s; it was not tried again, since %s came", problem, r.loop.cause.signal)
 		}

@@ -170,7 +170,7 @@ phase "one" {
 	stop := context.AfterFunc(fileExists(t, b.path("hooked")), func() { signals <- "SIGINT" })
 	defer stop()
 	b.must(state.StatusComplete, func(o *runner.Options) { o.Interrupts = signals })
-	if len(b.warned) != 1 || !strings.Contains(b.warned[0], "complete hook failed") {
+	if len(b.warned) != 1 || !strings.Contains(b.warned[0], "the complete hook (") {
 		t.Errorf("warnings %q", b.warned)
 	}
 }

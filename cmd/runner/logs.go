@@ -5,9 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -36,11 +39,12 @@ func newLogsCommand(env *cli.Environment) *cobra.Command {
 	var o logsOptions
 	cmd := &cobra.Command{
 		Use:   "logs PRD [WORKSTREAM]",
-		Short: "Print the output of workstreams and gates",
+		Short: "Print the output of workstreams, gates, services and hooks",
 		Long: `Print the output of the last attempt of a workstream or gate; without a name, of all
-of them in the order of the pipeline. If an attempt took the result of an earlier
-run from the cache, print the output of that run. On a terminal, control
-characters are made harmless, unless --raw is given.`,
+of them in the order of the pipeline. service.NAME is the output of a service, and
+hook.failed.1 that of the first hook for the event failed. If an attempt took the
+result of an earlier run from the cache, print the output of that run. On a
+terminal, control characters are made harmless, unless --raw is given.`,
 		Example: `  runner logs PRD-009 WS3 --attempt 1
   runner logs PRD-009 'lint (WS3)'
   runner logs PRD-009 -f`,
@@ -67,7 +71,11 @@ func runLogs(ctx context.Context, env *cli.Environment, o logsOptions) error {
 	if o.attempt < 0 || o.attempt > 0 && o.step == "" {
 		return advice.Usagef("--attempt takes a number from 1 and a workstream")
 	}
-	steps, err := loggedSteps(st, o.step)
+	hooks, err := loggedHooks(store, o.prd)
+	if err != nil {
+		return err
+	}
+	steps, err := loggedSteps(st, hooks, o.step)
 	if err != nil {
 		return err
 	}
@@ -78,7 +86,7 @@ func runLogs(ctx context.Context, env *cli.Environment, o logsOptions) error {
 	return p.printAll(steps, o.attempt)
 }
 
-// loggedStep is a workstream or a gate, with the name of its log.
+// loggedStep is a workstream, a gate, a service or a hook, with the name of its log.
 type loggedStep struct {
 	label    string // for people
 	log      string
@@ -88,9 +96,9 @@ type loggedStep struct {
 	cached   *state.Cached // the run whose result the last attempt took from the cache; nil if the attempt ran
 }
 
-// loggedSteps returns the steps that have a log, in the order of the pipeline: all steps,
-// or those that the user named.
-func loggedSteps(st *state.State, name string) ([]loggedStep, error) {
+// loggedSteps returns the steps that have a log, in the order of the pipeline, services and
+// hooks last: all steps, or those that the user named.
+func loggedSteps(st *state.State, hooks []loggedStep, name string) ([]loggedStep, error) {
 	var all []loggedStep
 	addGates := func(owner string, list []*state.Gate) {
 		for _, g := range list {
@@ -111,6 +119,7 @@ func loggedSteps(st *state.State, name string) ([]loggedStep, error) {
 	for _, s := range st.Services {
 		all = append(all, loggedStep{runner.ServiceLog(s.Name), runner.ServiceLog(s.Name), s.Attempt, nil, nil, nil})
 	}
+	all = append(all, hooks...)
 	if name == "" {
 		return all, nil
 	}
@@ -129,13 +138,35 @@ func loggedSteps(st *state.State, name string) ([]loggedStep, error) {
 		for i, s := range all {
 			labels[i] = s.label
 		}
-		err := advice.Usagef("there is no workstream or gate %q in %s", name, st.PRD)
+		err := advice.Usagef("there is no log of %q in %s: it is no workstream or gate, nor a service or hook that has run", name, st.PRD)
 		if near := words.Nearest(name, labels); near != "" {
 			return nil, advice.With(err, fmt.Sprintf("did you mean %s?", text.ShellWord(near)))
 		}
 		return nil, err
 	}
 	return named, nil
+}
+
+// loggedHooks returns the hooks that have run. The state of a session does not have them: how
+// often a hook has run is known by its logs.
+func loggedHooks(store *checkpoint.Store, prd string) ([]loggedStep, error) {
+	entries, err := os.ReadDir(store.Layout().LogsDir(prd))
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return nil, fmt.Errorf("look for the logs of hooks: %w", err)
+	}
+	attempts := map[string]int{}
+	pattern := regexp.MustCompile(`^(hook\.[a-z]+\.\d+)\.(\d+)\.log$`)
+	for _, e := range entries {
+		if parts := pattern.FindStringSubmatch(e.Name()); parts != nil {
+			n, _ := strconv.Atoi(parts[2]) // a number that is too large is none of Runner's
+			attempts[parts[1]] = max(attempts[parts[1]], n)
+		}
+	}
+	var hooks []loggedStep
+	for _, name := range slices.Sorted(maps.Keys(attempts)) {
+		hooks = append(hooks, loggedStep{label: name, log: name, attempts: attempts[name]})
+	}
+	return hooks, nil
 }
 
 // earlierSessions returns the sessions from which a record may come: the one that it
