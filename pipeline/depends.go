@@ -402,8 +402,10 @@ func (pos position) reaches(t target) string {
 		return ""
 	case pos.ws.waitsFor(t):
 		return ""
-	case t.def == pos.ws.def:
-		return failed("T", pos.describe()[1:], " cannot use its own result, nor that of another instance of the same block that it does not depend on. The workstream's own gates can use its own.")
+	case t.def == pos.ws.def && t.instance == nil && t.def.forEach:
+		return failed(t.written(), " stands for all instances of the block here, and ", pos.describe(), " belongs to one of them. It can use the result of an instance on which that one depends, by a key that is no variable of a for expression: ", t.written(), "[\"KEY\"].")
+	case t.def == pos.ws.def && (t.instance == nil || t.instance == pos.ws):
+		return failed("T", pos.describe()[1:], " cannot use its own result. Its own gates can.")
 	}
 	return failed("It is not certain that ", t.written(), " has completed before ", pos.describe(), " starts. Add ", t.written(), " to depends_on of ", pos.ws.Block, ".")
 }

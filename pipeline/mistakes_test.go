@@ -71,6 +71,12 @@ func TestFirstMistakes(t *testing.T) {
 			"two bad globs of three", inWorkstream("script = \"true\"\ninputs = [\n  \"a/*\",\n  \"b[\",\n  \"c/../../d\",\n]"),
 			[]string{`7: Invalid glob: "b[" in "inputs"`, `8: Path outside the workspace: "c/../../d" in "inputs"`},
 		},
+		{"instances of the own block in a for expression", inWorkstream("for_each = { x = [\"y\"], y = [] }\ndepends_on = [for k in each.value : workstream.w[k]]\nscript = \"echo ${join(\",\", [for k in each.value : workstream.w[k].status])}\""), []string{
+			`6: Result of a workstream that does not run earlier: workstream.w stands for all instances of the block here, and the workstream w["x"] belongs to one of them. It can use the result of an instance on which that one depends`,
+		}},
+		{"another instance of the own block", inWorkstream("for_each = toset([\"x\", \"y\"])\nscript = each.key == \"x\" ? \"true\" : workstream.w[\"x\"].status"), []string{
+			`5: Result of a workstream that does not run earlier: The workstream w["x"] cannot use its own result. Its own gates can.`,
+		}},
 		{"an id of another form", strings.Replace(inWorkstream(`script = "true"`), "PRD-001", "release", 1), []string{`1: Invalid PRD id: set id_pattern in runner.yaml: id_pattern: "[a-z][a-z0-9-]*"`}},
 	}
 	for _, tt := range tests {
