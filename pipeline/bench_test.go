@@ -48,6 +48,24 @@ func blocks(n int) string {
 	return src.String()
 }
 
+// chain returns a pipeline with a for_each of n instances, each of which depends on the one
+// before and, in a for expression, on two others.
+func chain(n int) string {
+	return fmt.Sprintf(`
+pipeline "PRD-001" {
+  phase "build" {
+    workstream "package" {
+      for_each   = { for i in range(%d) : "p${i}" => [for d in [1, 7, 50] : "p${i - d}" if i >= d] }
+      depends_on = [for name in each.value : workstream.package[name]]
+      command    = ["make", each.key]
+      inputs     = concat(["src/${each.key}/**"], [for name in each.value : "src/${name}/out"])
+      artifacts  = ["src/${each.key}/out"]
+      gate "complete" { command = ["test", "-s", "src/${each.key}/out"] }
+    }
+  }
+}`, n)
+}
+
 func benchmarkBuild(b *testing.B, src string, count int) {
 	b.ReportAllocs()
 	var p *Pipeline
@@ -86,5 +104,12 @@ func BenchmarkInvocation(b *testing.B) {
 			b.Fatal(diags)
 		}
 		i++
+	}
+}
+
+// BenchmarkBuildDependentInstances measures instances of a block that depend on each other.
+func BenchmarkBuildDependentInstances(b *testing.B) {
+	for _, n := range []int{1_000, 10_000} {
+		b.Run(fmt.Sprint(n), func(b *testing.B) { benchmarkBuild(b, chain(n), n) })
 	}
 }

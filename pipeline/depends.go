@@ -415,19 +415,34 @@ func (w *Workstream) MayRunWith(other *Workstream) bool {
 	return w != other && !w.waitsFor(other.target()) && !other.waitsFor(w.target())
 }
 
+// batch returns the batch of the target, that of its last instance if it is a whole block.
+func (t target) batch() int {
+	if t.instance != nil {
+		return t.instance.Batch
+	}
+	return t.def.lastBatch
+}
+
 // waitsFor reports whether the workstream waits for the target through depends_on, directly
-// or through other workstreams.
+// or through other workstreams. Everything waits for smaller batches only, so the walk ends at
+// the batch of the target.
 func (w *Workstream) waitsFor(t target) bool {
+	waits, _ := w.walkTo(t)
+	return waits
+}
+
+// walkTo is waitsFor. It also returns how many dependencies it has looked at.
+func (w *Workstream) walkTo(t target) (waits bool, steps int) {
 	queue := slices.Clone(w.deps)
 	seen := map[target]bool{}
 	for len(queue) > 0 {
 		dep := queue[0]
 		queue = queue[1:]
+		steps++
 		if dep.def == t.def && (dep.instance == nil || dep.instance == t.instance) {
-			return true
+			return true, steps
 		}
-		within := dep.def == t.def && t.def.ownEdges // from one instance of the block to another
-		if seen[dep] || dep.def.phase != t.def.phase || dep.def.batch <= t.def.batch && !within {
+		if seen[dep] || dep.def.phase != t.def.phase || dep.batch() <= t.batch() {
 			continue
 		}
 		seen[dep] = true
@@ -437,5 +452,5 @@ func (w *Workstream) waitsFor(t target) bool {
 			}
 		}
 	}
-	return false
+	return false, steps
 }

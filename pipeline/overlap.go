@@ -11,7 +11,8 @@ const (
 	maxOverlaps = 20
 	// maxComparisons is the largest number of pairs of globs that are compared for a
 	// phase. Only thousands of globs with the same beginning and end reach it, if their
-	// workstreams all wait for each other.
+	// workstreams all wait for each other. For inputs, the dependencies between the two
+	// workstreams count as well.
 	maxComparisons = 1_000_000
 )
 

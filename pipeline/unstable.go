@@ -99,8 +99,10 @@ func (u *unstableSearch) mayRunTogether(ws, writer *Workstream) bool {
 	if waits {
 		return false
 	}
-	u.comparisons++
-	return ws.MayRunWith(writer)
+	waits, there := ws.walkTo(writer.target())
+	waited, back := writer.walkTo(ws.target())
+	u.comparisons += 1 + there + back
+	return !waits && !waited
 }
 
 // candidates returns the artifact globs that certainly have a path in common with a glob.
