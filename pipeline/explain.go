@@ -41,6 +41,7 @@ func (w *Workstream) definitionParts(r Results) []part {
 	parts = append(parts, indexed("artifacts", inDigest(w.Artifacts))...)
 	parts = append(parts, w.def.scope.serviceParts(w.Services, r)...)
 	parts = append(parts, indexed("sensitive_outputs", sorted(w.SensitiveOutputs))...)
+	parts = append(parts, w.Isolate.parts()...)
 	return append(parts, part{name: "effect", text: string(w.Effect)})
 }
 

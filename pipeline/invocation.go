@@ -41,6 +41,7 @@ func (w *Workstream) Invocation(r Results) (Invocation, hcl.Diagnostics) {
 	if len(w.SensitiveOutputs) > 0 { // without it, the value that stands on record is another one
 		h.writeList("sensitive_outputs", sorted(w.SensitiveOutputs))
 	}
+	w.Isolate.addToDigest(h)
 	w.def.process.addToDigest(h, ev, fr)
 	diags = w.def.scope.addServices(h, w.Services, r)
 	return w.def.process.invoked(ev, h), diags

@@ -202,6 +202,8 @@ type Workstream struct {
 	// artifacts. Then it has Protect.
 	Mutates bool
 	Protect *Protect // what to take back if it fails; nil: nothing
+	// Isolate says in which work tree of its own an attempt runs; nil: in the workspace.
+	Isolate *Isolate
 	// Cache is true if a recorded result from the same digest, of any session of the PRD,
 	// may replace a run. Only a pure workstream has it.
 	Cache bool

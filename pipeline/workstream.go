@@ -35,6 +35,7 @@ type workstreamBlock struct {
 	retry         *retryBlock
 	mutates       *argument
 	protect       *protectBlock
+	isolate       *isolateBlock
 	services      []*argument // each a reference to a service
 	sharedGates   []*argument // each a reference to a gate
 	gates         []*gateBlock
@@ -48,6 +49,7 @@ var workstreamSchema = &hcl.BodySchema{
 	Blocks: []hcl.BlockHeaderSchema{
 		{Type: "retry"},
 		{Type: "protect"},
+		{Type: "isolate"},
 		{Type: "gate", LabelNames: []string{"name"}},
 	},
 }
@@ -82,6 +84,7 @@ func (d *decoder) decodeWorkstream(block *hclsyntax.Block) *workstreamBlock {
 	w.retry = d.decodeRetry(d.single(content, "retry"))
 	w.mutates = d.argument(content, "mutates")
 	w.protect = d.decodeProtect(d.single(content, "protect"))
+	w.isolate = d.decodeIsolate(d.single(content, "isolate"))
 	w.services = d.references(content, "services", kindService, "Invalid service reference", "service.NAME")
 	w.sharedGates = d.references(content, "gates", kindGate, "Invalid gate reference", "gate.NAME")
 	for _, inner := range content.Blocks {
@@ -198,6 +201,7 @@ func (b *builder) workstream(def *workstreamDef, ws *Workstream, defaults *defau
 	b.workstreamOutcome(ws, fr)
 	ws.Retry = b.workstreamRetry(block, defaults, ws, fr)
 	buildProtect(b, ws, fr)
+	buildIsolate(b, ws, fr)
 	ws.RerunOnGateFailure = rerunOnGateFailure(b, ws, fr)
 	if ws.Cache = b.boolean(block.cache, fr); ws.Cache && ws.Effect != Pure {
 		b.errorf("Cache of a workstream that is not pure", block.cache.exprRange(), `cache = true takes the outputs and artifacts of an earlier run in place of a new one, so there must be nothing else that a run does. Say so with effect = "pure", or remove "cache".`)
@@ -206,20 +210,24 @@ func (b *builder) workstream(def *workstreamDef, ws *Workstream, defaults *defau
 	b.checkSensitiveOutputs(ws)
 	b.checkWorkstreamProcess(def, ws)
 	b.workstreamGates(def, ws, defaults)
+	b.checkIsolatedGates(ws)
 }
 
-// rerunOnGateFailure evaluates on_gate_failure. After a rollback there is nothing left that
-// a gate could judge again.
+// rerunOnGateFailure evaluates on_gate_failure. After a rollback, and without a work tree,
+// there is nothing left that a gate could judge again.
 func rerunOnGateFailure(b *builder, ws *Workstream, fr frame) bool {
 	a, fallback := ws.def.block.onGateFailure, "judge"
 	rollsBack := ws.Protect != nil && !ws.Protect.KeepOnFailure && ws.Effect != Once
-	if rollsBack {
+	isolated := ws.Isolate != nil && ws.Effect != Once
+	if rollsBack || isolated {
 		fallback = "rerun"
 	}
 	rerun := oneOf(b, a, fr, fallback, "judge", "rerun") == "rerun"
 	switch {
 	case rerun && ws.Effect == Once:
 		b.errorf("Rerun of a once workstream", a.exprRange(), `A workstream with effect = "once" is never run again by itself, so on_gate_failure cannot be "rerun".`)
+	case !rerun && isolated:
+		b.errorf("Judgement without a work tree", a.exprRange(), `If a gate fails, nothing comes back from the work tree of the workstream, so there is nothing that on_gate_failure = "judge" could judge again. Remove "on_gate_failure".`)
 	case !rerun && rollsBack:
 		b.errorf("Judgement after a rollback", a.exprRange(), `If a gate fails, what the workstream changed in the scope of "protect" is taken back, so there is nothing that on_gate_failure = "judge" could judge again. Remove "on_gate_failure", or write on_failure = "keep" into the protect block.`)
 	}

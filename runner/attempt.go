@@ -15,6 +15,7 @@ import (
 	"prdrunner/checkpoint/state"
 	"prdrunner/pipeline"
 	"prdrunner/runner/feedback"
+	"prdrunner/runner/isolate"
 	"prdrunner/runner/plan"
 	"prdrunner/runner/report"
 	"prdrunner/runner/survey"
@@ -82,7 +83,7 @@ func (n *node) startAttempt() {
 	if n.step.Decision == plan.Cached {
 		owners = l.surveyor.Owners(l.session.State())
 	}
-	if n.step.Decision != plan.Rerun && n.attempt > 1 && !n.partialTakenBack { // only before the first attempt in a run: a later attempt starts from the files that the one before it left
+	if n.ws.Isolate == nil && n.step.Decision != plan.Rerun && n.attempt > 1 && !n.partialTakenBack { // only before the first attempt in a run: a later attempt starts from the files that the one before it left
 		owners = l.surveyor.Owners(l.session.State())
 		partial = l.surveyor.Overwritten(l.session.State(), owners, n.ws.Name, l.surveyor.Extend(n.ws.ArtifactPatterns))
 	}
@@ -100,7 +101,7 @@ func (n *node) startAttempt() {
 				Workstream: n.ws.Name, Outcome: "error", Message: state.Text(l.opts.Mask(err.Error())),
 			}}
 		case !taken:
-			r = n.runTask(within, task)
+			r = n.runAttempt(within, task)
 			r.note = note
 			n.lookOutside(&r)
 		}
@@ -128,11 +129,13 @@ type attemptResult struct {
 	outside     []string       // files outside the scope of a protected workstream that changed
 	notExecuted bool           // the task was not executed, because an earlier attempt's partial work could not be undone
 	unready     bool           // the task was not executed, because its environment could not be read
+	tree        *isolate.Tree  // the work tree in which it succeeded; nil: it ran in the workspace
+	held        *state.Held    // how the files were in that work tree before
 }
 
-// runTask runs a task and collects its outputs and artifacts. Another goroutine than the
-// loop's calls it, so it must not touch the loop's state.
-func (n *node) runTask(ctx context.Context, task Task) attemptResult {
+// runTask runs a task and collects its outputs and artifacts; in surveys the files of the task.
+// Another goroutine than the loop's calls it, so it must not touch the loop's state.
+func (n *node) runTask(ctx context.Context, task Task, in *survey.Surveyor) attemptResult {
 	l := n.loop
 	var sink startSink
 	var res Result
@@ -163,7 +166,7 @@ func (n *node) runTask(ctx context.Context, task Task) attemptResult {
 		return r
 	}
 	if err == nil {
-		r.artifacts, r.leftOut, err = l.surveyor.KeepArtifacts(ctx, n.ws)
+		r.artifacts, r.leftOut, err = in.KeepArtifacts(ctx, n.ws)
 		err = l.failures.suggestPath(ctx, task, err)
 	}
 	if err == nil {
@@ -259,11 +262,11 @@ func (n *node) finishAttempt(r attemptResult) {
 	var work state.Work
 	if r.failure == nil {
 		work = n.resultRecord(r)
-		r.failure = n.checkRecordable(work)
+		r.failure = n.checkRecordable(work, r.held)
 	}
 	switch {
 	case r.failure == nil:
-		n.recordSuccess(work, r.leftOut)
+		n.recordSuccess(work, r)
 	case n.ws.Effect == pipeline.Once && r.began:
 		n.loop.recorder.Add(nil, state.WorkstreamUncertain{Workstream: n.ws.Name, Error: *r.failure})
 		n.resolveUncertain()
@@ -298,11 +301,11 @@ func (n *node) resultRecord(r attemptResult) state.Work {
 // checkRecordable returns the failure of a workstream whose outputs and list of
 // artifacts do not fit in a line of the journal, or nil if they fit. Escaping makes the
 // line longer than the values.
-func (n *node) checkRecordable(work state.Work) *state.Failure {
-	if len(work.Outputs)+len(work.Metrics)+len(work.Artifacts)+len(work.Summary)+len(work.Location) == 0 {
+func (n *node) checkRecordable(work state.Work, held *state.Held) *state.Failure {
+	if held == nil && len(work.Outputs)+len(work.Metrics)+len(work.Artifacts)+len(work.Summary)+len(work.Location) == 0 {
 		return nil // there is nothing that could be too long
 	}
-	err := journal.Recordable(state.WorkstreamCompleted{Workstream: n.ws.Name, Work: &work})
+	err := journal.Recordable(state.WorkstreamSucceeded{Workstream: n.ws.Name, Work: work, Held: held})
 	if err == nil {
 		return nil
 	}
@@ -313,10 +316,14 @@ func (n *node) checkRecordable(work state.Work) *state.Failure {
 	}
 }
 
-func (n *node) recordSuccess(work state.Work, leftOut []string) {
+func (n *node) recordSuccess(work state.Work, r attemptResult) {
 	l := n.loop
-	for _, path := range leftOut {
+	for _, path := range r.leftOut {
 		l.warnUser(fmt.Sprintf("%s looks sensitive: its digest is on record, its bytes are not kept", path))
+	}
+	if r.tree != nil {
+		n.hold(work, r)
+		return
 	}
 	delete(l.facts.Conflicts, n.ws.Name)
 	l.recordedFiles.setArtifacts(n.ws, l.surveyor.Extend(n.ws.ArtifactPatterns), work.Artifacts)

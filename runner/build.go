@@ -32,6 +32,10 @@ func Build(ctx context.Context, o Options) (Ending, error) {
 	if err := l.protections.finish(); err != nil {
 		return Ending{}, err
 	}
+	if err := l.isolation.begin(); err != nil {
+		return Ending{}, err
+	}
+	defer l.isolation.end()
 	plan, err := l.prepareProtected(ctx)
 	if err != nil {
 		return Ending{}, err
@@ -64,6 +68,7 @@ func newLoop(ctx context.Context, o Options, w *workspace.Workspace) *loop {
 	}
 	l.captures.loop, l.overwriting.loop, l.cause.loop = l, l, l
 	l.protections = protections{loop: l, keeper: protect.New(o.Store.Safety(), w, o.By)}
+	l.isolation = newIsolation(l)
 	l.services = services{loop: l, runs: make(map[string]*serviceRun)}
 	l.secrets = &secret.Resolver{
 		Querier:  query.Querier{PRD: o.Pipeline.ID, Files: w, Workspace: o.Workspace, Commander: o.Commands, Hide: o.Hide},

@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/hashicorp/hcl/v2"
+
+	"prdrunner/checkpoint/workspace"
 )
 
 // Executor runs one task to its end.
@@ -49,7 +51,9 @@ type Task struct {
 	// Declared is the place in the pipeline that declares the task.
 	Declared Place `json:"declared,omitzero"`
 
-	unready error // why the task can't be started; nil: it can
+	unready error                // why the task can't be started; nil: it can
+	root    string               // the workspace, or the work tree that stands in its place
+	files   *workspace.Workspace // the files of root
 }
 
 // Place is a part of a file.

@@ -40,7 +40,7 @@ func (n *node) attemptFailed(r attemptResult, pause time.Duration) {
 func (n *node) foreignArtifacts() []state.Artifact {
 	l := n.loop
 	patterns := l.surveyor.Extend(n.ws.ArtifactPatterns)
-	if len(patterns) == 0 {
+	if len(patterns) == 0 || n.ws.Isolate != nil { // an attempt in a work tree writes none
 		return nil
 	}
 	st := l.session.State()

@@ -30,11 +30,11 @@ type failures struct {
 // log.
 func (fs *failures) taskFailure(owner, gate string, task Task, res Result) *state.Failure {
 	f := &state.Failure{Workstream: owner, Gate: gate, Outcome: string(res.Outcome), Log: state.Text(filepath.Base(task.Log))}
-	dir, err := filepath.Rel(fs.opts.Workspace, task.Dir)
+	dir, err := filepath.Rel(task.root, task.Dir)
 	if err != nil {
 		dir = ""
 	}
-	found := fs.finder().Find(logTail(task.Log), fs.opts.Workspace, dir)
+	found := fs.finder().Find(logTail(task.Log), task.root, dir)
 	switch res.Outcome {
 	case Exited:
 		f.ExitCode = res.ExitCode
@@ -109,7 +109,7 @@ func (fs *failures) missingProgram(task Task, dir string, found findings.Finding
 	}
 	found.File, found.Line = task.Declared.File, task.Declared.Line
 	if strings.Contains(missing.Script, "/") && !filepath.IsAbs(missing.Script) { // a script in the workspace
-		found.File, found.Line = findings.Relative(missing.Script, fs.opts.Workspace, dir), missing.Line
+		found.File, found.Line = findings.Relative(missing.Script, task.root, dir), missing.Line
 	} else if below := found.Line + missing.Line - 1; missing.Line > 0 && below <= task.Declared.Last {
 		found.Line = below
 	}
@@ -125,12 +125,12 @@ func (fs *failures) missingProgram(task Task, dir string, found findings.Finding
 // the directory in which the process ran: patterns are relative to the workspace.
 func (fs *failures) suggestPath(ctx context.Context, task Task, err error) error {
 	var missing *survey.UnmadeError
-	dir, relErr := filepath.Rel(fs.opts.Workspace, task.Dir)
+	dir, relErr := filepath.Rel(task.root, task.Dir)
 	if !errors.As(err, &missing) || relErr != nil || dir == "." {
 		return err
 	}
 	below := path.Join(filepath.ToSlash(dir), missing.Pattern)
-	if paths, globErr := fs.files.Tree().Glob(ctx, pipeline.Patterns([]string{below})); globErr == nil && len(paths) > 0 {
+	if paths, globErr := task.files.Tree().Glob(ctx, pipeline.Patterns([]string{below})); globErr == nil && len(paths) > 0 {
 		missing.Problem += fmt.Sprintf("; did you mean %q? Patterns are relative to the workspace", below)
 	}
 	return err

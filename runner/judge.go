@@ -78,9 +78,9 @@ func (g *gateRun) surveyFiles(then func(error)) {
 			then(nil)
 			return
 		}
-		found := plan.NewFacts(l.session.State())
+		found, in := plan.NewFacts(l.session.State()), g.surveyor()
 		l.spawnWork("survey "+g.Label(), gateSlot, func(within context.Context) func() {
-			err := l.surveyor.Gate(within, found, g.Gate)
+			err := in.Gate(within, found, g.Gate)
 			return func() {
 				if err == nil {
 					l.facts.MergeJudged(g.Gate, found)
@@ -159,11 +159,11 @@ func (g *gateRun) judgeByCommand() {
 	attempt := l.session.State().Gate(g.Label()).Attempts + 1
 	task := g.newTask(attempt, inv)
 	l.recorder.Add(nil, state.GateStarted{Gate: g.Label(), Attempt: attempt})
-	after := plan.NewFacts(l.session.State())
+	after, in := plan.NewFacts(l.session.State()), g.surveyor()
 	l.spawnWork(task.ID, gateSlot, func(within context.Context) func() {
 		res, err := l.execute(within, task, &startSink{})
 		if err == nil && res.Succeeded() {
-			err = l.surveyor.Gate(within, after, g.Gate)
+			err = in.Gate(within, after, g.Gate)
 		}
 		return func() {
 			l.recordLeftovers(ownerOf(g.Gate), res.Leftovers)
@@ -177,13 +177,13 @@ func (g *gateRun) judgeByCommand() {
 				g.recordFailure(nil, took, *l.failures.taskFailure("", "", task, res))
 			case l.planner.UnchangedWhileJudged(g.Gate, g.verdict, after):
 				g.recordPass(nil, took)
-			case !g.secondTry:
+			case !g.secondTry && g.tree() == nil:
 				g.secondTry = true
 				l.facts.MergeJudged(g.Gate, after)
 				g.recordRepairs(func(err error) { g.handleSurvey(err) })
 			default:
 				g.recordFailure(nil, took, state.Failure{
-					Outcome: "result", Message: "what it judges changed while it was judged, twice",
+					Outcome: "result", Message: state.Text(g.unstable()),
 				})
 			}
 		}
@@ -243,7 +243,9 @@ func (g *gateRun) pipelineFailure(outcome, message string) state.Failure {
 // recordPass records that a gate has passed, and waits for a review if one is required.
 func (g *gateRun) recordPass(value any, took time.Duration) {
 	l := g.loop
-	l.recordedFiles.setJudged(g.Label(), l.facts.Judging[g.Label()].Files)
+	if g.tree() == nil {
+		l.recordedFiles.setJudged(g.Label(), l.facts.Judging[g.Label()].Files)
+	}
 	l.recorder.Add(nil, state.GatePassed{Verdict: g.verdict, Value: value, DurationMS: took.Milliseconds(), Review: g.mustReview()})
 	l.addCheckpoint(state.TriggerGatePassed, g.Label())
 	g.awaitReview()
@@ -290,6 +292,9 @@ func (g *gateRun) newTask(attempt int, inv pipeline.Invocation) Task {
 	if g.Workstream != nil {
 		t.Env["RUNNER_WORKSTREAM"] = g.Workstream.Name
 	}
+	if tree := g.tree(); tree != nil {
+		t.moveTo(tree)
+	}
 	return t
 }
 
@@ -299,6 +304,9 @@ func (g *gateRun) newTask(attempt int, inv pipeline.Invocation) Task {
 func (g *gateRun) checkJudgedFiles() bool {
 	l := g.loop
 	l.recordedFiles.forgetJudged(g.Label())
+	if g.tree() != nil { // only the workstream has written there
+		return true
+	}
 	judging := l.facts.Judging[g.Label()]
 	return !l.stopForEdits(l.recordedFiles.editsAmong(judging.Patterns, judging.Files, nil))
 }

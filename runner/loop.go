@@ -56,6 +56,7 @@ type loop struct {
 	captures      captures
 	overwriting   overwriting
 	protections   protections
+	isolation     isolation
 	services      services
 	secrets       *secret.Resolver
 	heldOutputs   map[string]map[string]string // the values of sensitive outputs, by workstream and name

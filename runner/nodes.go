@@ -292,6 +292,10 @@ func (n *node) judgeGates() {
 			return
 		}
 		l.phase.recordStarted()
+		if l.isolation.holds(n.ws) {
+			n.bringBack()
+			return
+		}
 		n.complete(state.WorkstreamCompleted{Workstream: n.ws.Name})
 	})
 }

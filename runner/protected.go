@@ -300,6 +300,8 @@ func (n *node) gatesFailed() {
 	l := n.loop
 	g := l.session.State().Workstream(n.ws.Name).FailedGate()
 	switch {
+	case l.isolation.holds(n.ws):
+		n.discardHeld(g)
 	case g == nil:
 		n.finish(left)
 	case n.kept() != nil:
@@ -314,12 +316,18 @@ func (n *node) gatesFailed() {
 // another gate may have failed in a way that is not allowed, or been rejected.
 func (n *node) endFailedGate(g *state.Gate) {
 	l := n.loop
-	failsRun := slices.ContainsFunc(l.cause.failures, func(f state.Failure) bool { return f.Workstream == n.ws.Name })
-	if n.ws.AllowFailure && g.Error != nil && isAllowed(*g.Error) && !failsRun && !l.tasksCancelled() {
+	if n.allowsGate(g) {
 		n.recordFailure(*g.Error)
 		return
 	}
 	l.recorder.Add(func() { n.finish(pipeline.StatusFailed) }, n.kept()...)
+}
+
+// allowsGate reports whether the pipeline allows the failure of a gate of the workstream.
+func (n *node) allowsGate(g *state.Gate) bool {
+	l := n.loop
+	failsRun := slices.ContainsFunc(l.cause.failures, func(f state.Failure) bool { return f.Workstream == n.ws.Name })
+	return n.ws.AllowFailure && g.Error != nil && isAllowed(*g.Error) && !failsRun && !l.tasksCancelled()
 }
 
 // deleteCommitted removes the safety checkpoints of changes whose commit is durable. Those

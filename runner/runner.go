@@ -21,9 +21,10 @@
 //
 //	phaseRun.run → node.enqueue → node.surveyAndDecide     may it run, must it run?
 //	node.protectThen → protect.Keeper                      only if it is protected
-//	node.startAttempt → Executor, in a goroutine of its own
+//	node.startAttempt → Executor, in a goroutine of its own; in a work tree if it is isolated
 //	loop.handleNextEvent → node.finishAttempt → node.recordSuccess, on the loop's goroutine
-//	gates (judge.go) → node.complete → record.Recorder     its event is added to the session
+//	gates (judge.go) → node.bringBack                      only if it is isolated
+//	node.complete → record.Recorder                        its event is added to the session
 //	loop.advance → record.Recorder → checkpoint.Session    the line is appended and synced
 //	record.Recorder → View
 //	loop.betweenPhases, or the end → record.Recorder → checkpoint.Session: the checkpoint files
@@ -67,6 +68,7 @@ type Options struct {
 	Executor  Executor
 	Views     []View
 	Workspace string               // absolute
+	WorkTrees string               // the directory in which work trees are made; "": one in the user's cache
 	Files     *workspace.Workspace // nil: the files of Workspace, without git
 	By        state.Actor
 	Version   string

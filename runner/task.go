@@ -17,11 +17,11 @@ func (l *loop) execute(ctx context.Context, task Task, sink Sink) (Result, error
 	if task.unready != nil {
 		return Result{}, task.unready
 	}
-	dir, err := filepath.Rel(l.opts.Workspace, task.Dir)
+	dir, err := filepath.Rel(task.root, task.Dir)
 	if err != nil {
 		return Result{}, fmt.Errorf("find the directory to run in: %w", err)
 	}
-	if link, text := l.files.Tree().LinkOut(filepath.ToSlash(dir)); link != "" {
+	if link, text := task.files.Tree().LinkOut(filepath.ToSlash(dir)); link != "" {
 		return Result{}, fmt.Errorf("it was not started: its directory %s is not in the workspace, since the link %s leads to %s; put a directory there, or change dir", dir, link, text)
 	}
 	return l.opts.Executor.Run(ctx, task, sink)
@@ -59,6 +59,8 @@ func (l *loop) newTask(name string, attempt int, inv pipeline.Invocation) Task {
 
 		Declared: placeOf(inv.Range),
 		unready:  l.hideEnvironment(inv),
+		root:     l.opts.Workspace,
+		files:    l.files,
 	}
 }
 

@@ -196,6 +196,7 @@ func (s *State) stopSteps(judged, running Text) {
 
 // endRunning ends a workstream that is recorded as running.
 func (w *Workstream) endRunning(why Text) {
+	w.dropHeld()
 	switch {
 	case w.Status != Running:
 	case w.Once:

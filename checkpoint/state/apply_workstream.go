@@ -21,7 +21,7 @@ func (s *State) applyWorkstream(seq uint64, at time.Time, e Event) error {
 	if w == nil {
 		return fmt.Errorf("%w: no workstream %q", ErrFold, name)
 	}
-	underWay := w.Status == Running && w.RetryAt == nil
+	underWay := w.Status == Running && w.RetryAt == nil && w.Held == nil
 	w.RetryAt = nil
 	s.passStep(e)
 	if underWay && endsAttempt(e) {
@@ -50,9 +50,14 @@ func (s *State) applyWorkstream(seq uint64, at time.Time, e Event) error {
 		w.Error, w.RetryAt, w.Left = &e.Error, &due, leftAt(seq, e.Left)
 	case WorkstreamSucceeded:
 		s.record(w, seq, at, e.Work)
-		w.Status = Succeeded
+		if w.Held = e.Held; w.Held == nil {
+			w.Status = Succeeded
+		}
 		s.noteAct(w)
 	case WorkstreamCompleted:
+		if w.Held != nil { // now its artifacts are in the workspace
+			w.Held, w.FilesSeq = nil, seq
+		}
 		if e.Work != nil {
 			s.record(w, seq, at, *e.Work)
 			w.Status = Completed
@@ -62,11 +67,13 @@ func (s *State) applyWorkstream(seq uint64, at time.Time, e Event) error {
 		w.heed()
 		s.completeStep(seq, w)
 	case WorkstreamFailed:
+		w.dropHeld()
 		w.Status, w.EndedAt, w.EndedSeq, w.Error, w.Allowed = Failed, &at, seq, &e.Error, e.Allowed
 		if underWay {
 			w.Left = leftAt(seq, e.Left)
 		}
 	case WorkstreamInterrupted:
+		w.dropHeld()
 		w.Status, w.EndedAt, w.EndedSeq = Interrupted, &at, seq
 	case WorkstreamUncertain:
 		if e.Attempt > 0 {
@@ -157,6 +164,7 @@ func (s *State) record(w *Workstream, seq uint64, at time.Time, work Work) {
 // judged again with the reason "<name> <become>"; with become "" they keep their verdicts.
 func (s *State) resetWorkstream(w *Workstream, reason Text, become string) {
 	s.removeMetrics(w)
+	w.dropHeld()
 	w.LastFailure = w.LastFailed()
 	w.Status, w.WorkSeq, w.Rejected, w.Imported, w.Adopted, w.Allowed = Pending, 0, "", false, "", false
 	w.Error, w.Reason, w.Left = nil, reason, nil

@@ -260,6 +260,10 @@ const (
 type WorkstreamSucceeded struct {
 	Workstream string `json:"workstream"`
 	Work       Work   `json:"work"`
+	// Held says that the work was done in a work tree: its artifacts are kept as objects, and
+	// are not in the workspace yet. The workstream is still running then. nil: it was done in
+	// the workspace.
+	Held *Held `json:"held,omitempty"`
 }
 
 // WorkstreamCompleted says that a workstream and its gates are done. Work is

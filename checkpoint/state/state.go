@@ -181,6 +181,7 @@ type Workstream struct {
 	Allowed     bool     `json:"allowed,omitempty"`  // it failed, and the pipeline allows that
 	Reported    int      `json:"reported,omitempty"` // how many lines its last attempt reported
 	SameAs      string   `json:"same_as,omitempty"`  // a removed workstream that may be this one under another name
+	Held        *Held    `json:"held,omitempty"`     // its artifacts are not in the workspace yet; nil: they are
 	Gates       []*Gate  `json:"gates,omitempty"`
 
 	phase *Phase

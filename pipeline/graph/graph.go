@@ -55,6 +55,7 @@ type Workstream struct {
 	MayFail   bool     `json:"allow_failure,omitempty"`
 	Services  []string `json:"services,omitempty"` // that it needs
 	Agent     string   `json:"agent,omitempty"`    // the agent that does it
+	Isolate   string   `json:"isolate,omitempty"`  // from what its work tree is made: copy or git; "": it runs in the workspace
 	Gates     []Gate   `json:"gates"`
 }
 
@@ -99,6 +100,9 @@ func newWorkstream(w *pipeline.Workstream) Workstream {
 	if w.Agent != nil {
 		node.Agent = w.Agent.Name
 	}
+	if w.Isolate != nil {
+		node.Isolate = string(w.Isolate.From)
+	}
 	for _, name := range w.Upstream {
 		if !slices.Contains(w.DependsOn, name) {
 			node.Uses = append(node.Uses, name)
@@ -138,6 +142,9 @@ func (w Workstream) label() string {
 	}
 	if len(w.Services) > 0 {
 		label += " (with " + sanitized(strings.Join(w.Services, ", ")) + ")"
+	}
+	if w.Isolate != "" {
+		label += " (in a work tree)"
 	}
 	if w.MayFail {
 		label += " (may fail)"

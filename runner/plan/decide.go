@@ -67,6 +67,9 @@ func (s subject) outcomeUnknown() bool {
 // decideIgnoringOnly decides a workstream without regard to --only.
 func decideIgnoringOnly(s subject) Step {
 	step := Step{Kind: WorkstreamStep, Name: s.ws.Name, Title: s.ws.Title}
+	if s.ws.Isolate != nil {
+		step.Isolate = s.ws.Isolate.From
+	}
 	done := s.record.Done()
 	switch {
 	case s.when.skipReason != "":
@@ -138,6 +141,9 @@ func decidePending(s subject, step Step) Step {
 	}
 	switch s.record.Status {
 	case state.Running, state.Interrupted:
+		if s.record.Returns() {
+			return step.withDecision(Run, "its gates have passed in its work tree; the build first puts its result into the workspace, and then decides anew")
+		}
 		if s.endUnknown() {
 			return step.withDecision(Uncertain, "attempt %d was started, and its end was never recorded", s.record.Attempts)
 		}

@@ -58,7 +58,7 @@ func ResultsOf(st *state.State, p *pipeline.Pipeline, run pipeline.RunInfo) pipe
 				return pipeline.Result{Status: pipeline.StatusSkipped}, true
 			case w.FailureAllowed():
 				return pipeline.Result{Status: pipeline.StatusFailed}, true
-			case !w.Done():
+			case !w.Done() && w.Held == nil: // the gates of a held result use it
 				return pipeline.Result{}, false
 			}
 			r := pipeline.Result{Status: pipeline.StatusCompleted, Outputs: make(map[string]string, len(w.Outputs))}

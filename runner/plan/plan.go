@@ -129,6 +129,9 @@ type Step struct {
 	Refused  state.Text   `json:"refused,omitempty"`  // why a build that cannot ask the user does not start with this step
 	Review   bool         `json:"review,omitempty"`   // the gate's verdict still holds, and the build stops for its review
 	Happened *state.Act   `json:"happened,omitempty"` // when and where an uncertain or depending once step happened, or may have happened
+	// Isolate says from what the work tree is made in which a workstream runs; "": it runs in
+	// the workspace.
+	Isolate pipeline.IsolateFrom `json:"isolate,omitempty"`
 	// Failed says that the result that is reused is a failure, which the pipeline allows.
 	Failed bool `json:"failed,omitempty"`
 	// Cached names the earlier run whose result the step takes.

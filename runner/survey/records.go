@@ -18,6 +18,9 @@ func (s *Surveyor) findPartial(st *state.State) {
 	s.Partial = plan.PartialWork{ByFailedAttempts: s.leftFiles}
 	for _, phase := range s.p.Phases {
 		for _, ws := range phase.Workstreams {
+			if ws.Isolate != nil { // what it did not complete is in no file of the workspace
+				continue
+			}
 			s.Partial.Add(s.links.Extend(ws.ArtifactPatterns), st.Workstream(ws.Name), st.EndedUncaptured())
 		}
 	}

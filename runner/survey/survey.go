@@ -70,6 +70,11 @@ func (s *Surveyor) SetPipeline(p *pipeline.Pipeline) {
 	s.p, s.ownership = p, plan.NewOwnership(p, s.links)
 }
 
+// In returns a surveyor of the copies of the workspace's files in a work tree.
+func (s *Surveyor) In(w *workspace.Workspace) *Surveyor {
+	return &Surveyor{files: w, objects: s.objects, p: s.p, ownership: s.ownership, mask: s.mask, links: newLinks(w)}
+}
+
 // Extend returns the patterns and, for each pattern that passes through a known link, a
 // pattern that matches the same files without the link.
 func (s *Surveyor) Extend(patterns []string) []string { return s.links.Extend(patterns) }

@@ -136,6 +136,9 @@ func writeSteps(p *page, steps []plan.Step, choice plan.OnConflict) error {
 		if len(s.On) > 0 && !strings.Contains(reason, s.On[0]) {
 			reason += "; after " + strings.Join(s.On, ", ")
 		}
+		if s.Isolate != "" && (s.Decision == plan.Run || s.Decision == plan.Rerun) {
+			reason += "; in a work tree"
+		}
 		if s.Cached != nil {
 			reason += "; " + resultOf(s.Cached)
 		}

@@ -1,0 +1,89 @@
+package git
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"prdrunner/checkpoint/store"
+)
+
+// AddLinked makes a linked work tree in a directory that does not exist yet, or is empty. HEAD
+// is detached at the commit that is checked out here, the index is a copy of this one, and
+// there are no files. It returns the directory in it that corresponds to g's.
+func (g *Repository) AddLinked(ctx context.Context, dir string) (string, error) {
+	add := g.command("-c", "worktree.useRelativePaths=false", "worktree", "add", "--quiet", "--detach", "--no-checkout", dir, "HEAD")
+	if _, err := g.runCapturing(ctx, nil, add); err != nil {
+		return "", fmt.Errorf("make a linked git work tree: %w", err)
+	}
+	if err := g.copyIndex(dir); err != nil {
+		return "", fmt.Errorf("make a linked git work tree: %w", err)
+	}
+	return filepath.Join(dir, filepath.FromSlash(g.prefix)), nil
+}
+
+// copyIndex copies the index, and the shared part of a split one, to a linked work tree.
+func (g *Repository) copyIndex(dir string) error {
+	to, err := gitDirOf(filepath.Join(dir, ".git"))
+	if err != nil {
+		return err
+	}
+	names, err := filepath.Glob(filepath.Join(escapeGlob(g.gitDir), "sharedindex.*"))
+	if err != nil {
+		return err
+	}
+	for _, name := range append(names, filepath.Join(g.gitDir, "index")) {
+		data, err := store.ReadFile(g.fs, name)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err == nil {
+			err = os.WriteFile(filepath.Join(to, filepath.Base(name)), data, 0o600)
+		}
+		if err != nil {
+			return fmt.Errorf("copy the index: %w", err)
+		}
+	}
+	return nil
+}
+
+// escapeGlob returns a pattern of path/filepath that matches only the path.
+func escapeGlob(path string) string {
+	if filepath.Separator == '\\' { // there is no escape character
+		return path
+	}
+	return strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`).Replace(path)
+}
+
+// ForgetLinked removes what the repository knows of the linked work trees in a directory and
+// below it: their HEAD, index and reflog. Their files stay. It leaves other work trees alone,
+// as `git worktree prune` does not, which also forgets those on a disk that is not mounted.
+func (g *Repository) ForgetLinked(below string) error {
+	all := filepath.Join(g.commonDir, "worktrees")
+	entries, err := os.ReadDir(all)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("list the linked git work trees: %w", err)
+	}
+	for _, e := range entries {
+		admin := filepath.Join(all, e.Name())
+		data, err := os.ReadFile(filepath.Join(admin, "gitdir"))
+		if err != nil { // another process is making or removing it
+			continue
+		}
+		at := filepath.Dir(strings.TrimSpace(string(data)))
+		if rel, err := filepath.Rel(below, at); err != nil || !filepath.IsLocal(rel) {
+			continue
+		}
+		if err := os.RemoveAll(admin); err != nil {
+			return fmt.Errorf("forget a linked git work tree: %w", err)
+		}
+	}
+	return nil // an empty directory stays: git may be about to make a work tree in it
+}
