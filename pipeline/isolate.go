@@ -36,9 +36,9 @@ func (d *decoder) decodeIsolate(block *hclsyntax.Block) *isolateBlock {
 type Isolate struct {
 	From IsolateFrom
 
-	Include []string // globs, in the form of Workstream.Inputs; nil: all files
+	Include []string // globs, in the form of Workstream.Inputs
 	Exclude []string // globs of files that are left out
-	// Patterns are the Patterns of Include without Exclude; nil: all files.
+	// Patterns are the Patterns of Include without Exclude.
 	Patterns []string
 	Range    hcl.Range
 }
@@ -66,9 +66,10 @@ func buildIsolate(b *builder, ws *Workstream, fr frame) {
 		Exclude: b.evalGlobs(block.exclude, fr),
 		Range:   block.block.DefRange(),
 	}
-	if block.include != nil || len(i.Exclude) > 0 {
-		i.Patterns = Patterns(i.globs(block.include == nil))
+	if block.include == nil {
+		i.Include = []string{"**"}
 	}
+	i.Patterns = Patterns(i.globs())
 	ws.Isolate = i
 	switch {
 	case ws.Effect == Once:
@@ -79,11 +80,8 @@ func buildIsolate(b *builder, ws *Workstream, fr frame) {
 }
 
 // globs returns Include and Exclude as one list of globs.
-func (i *Isolate) globs(all bool) []string {
+func (i *Isolate) globs() []string {
 	globs := slices.Clone(i.Include)
-	if all {
-		globs = []string{"**"}
-	}
 	for _, glob := range i.Exclude {
 		if back, isException := strings.CutPrefix(glob, "!"); isException {
 			globs = append(globs, back)

@@ -196,7 +196,9 @@ func (n *node) bringBack() {
 				n.recordFailure(state.Failure{Workstream: n.ws.Name, Outcome: "conflict", Message: state.Text(shorten(l.opts.Mask(
 					err.Error() + ", so nothing of its result came back; the next attempt starts from the files as they are now")))})
 			default:
-				l.cause.restoreProblems = append(l.cause.restoreProblems, "the result of "+n.ws.Name+" is not in the workspace yet: "+err.Error())
+				problem := "the result of " + n.ws.Name + " is not in the workspace yet: " + err.Error()
+				l.warnUser(problem) // the run may end for another reason
+				l.cause.restoreProblems = append(l.cause.restoreProblems, problem)
 				l.stopNewWork(stopPause)
 				n.finish(left)
 			}

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"testing"
 	"time"
 
@@ -141,6 +142,18 @@ func (p *play) build() {
 	p.do(start("B", 1), done("B", file("b", state.FileModified)), state.GateAsked{Verdict: verdict(approve), Message: "fine?"})
 }
 
+// returns checks whose held results come back.
+func (p *play) returns(want ...string) {
+	p.Helper()
+	var got []string
+	for _, w := range p.Returning() {
+		got = append(got, w.Name)
+	}
+	if !slices.Equal(got, want) {
+		p.Errorf("after commit %d, the results of %v come back, want %v", p.Seq, got, want)
+	}
+}
+
 // ship starts C, in its phase.
 func (p *play) ship() {
 	p.Helper()
@@ -220,6 +233,22 @@ func scenarios() map[string]func(p *play) {
 				state.GateFailed{Verdict: verdict(lint), DurationMS: 2, Error: failed("70 < 80")},
 				state.WorkstreamFailed{Workstream: "A", Allowed: true, Error: state.Failure{Workstream: "A", Gate: lint, Message: "70 < 80"}},
 				start("B", 1), done("B"))
+		},
+		"held": func(p *play) {
+			held := &state.Held{Before: []state.Artifact{{Path: "a"}, file("old", "")}}
+			p.do(state.PhaseStarted{Phase: "build"}, start("A", 1), state.WorkstreamSucceeded{Workstream: "A", Work: work(1, file("a", state.FileCreated)), Held: held}, state.GateStarted{Gate: lint, Attempt: 1},
+				state.GateFailed{Verdict: verdict(lint), DurationMS: 2, Error: failed("70 < 80")},
+				state.WorkstreamFailed{Workstream: "A", Error: failed("70 < 80")})
+			p.returns()
+			p.do(start("A", 2), state.WorkstreamSucceeded{Workstream: "A", Work: work(2, file("a", state.FileCreated)), Held: held}, state.GateStarted{Gate: lint, Attempt: 2})
+			p.returns()
+			p.do(state.GatePassed{Verdict: verdict(lint), DurationMS: 2})
+			p.returns("A")
+			p.do(state.WorkstreamCompleted{Workstream: "A"}, start("B", 1), state.WorkstreamSucceeded{Workstream: "B", Work: work(1, file("b", state.FileCreated)), Held: held})
+			p.returns("B") // it has no gate
+			p.do(state.WorkstreamInterrupted{Workstream: "B", Attempt: 1})
+			p.returns()
+			p.do(start("B", 2), state.WorkstreamSucceeded{Workstream: "B", Work: work(2, file("b", state.FileCreated)), Held: held})
 		},
 		"services": func(p *play) {
 			p.do(state.PhaseStarted{Phase: "build"}, state.ServiceStarted{Service: "db", Attempt: 1, Port: 40001}, state.ServiceReady{Service: "db", Attempt: 1, TookMS: 3},

@@ -81,6 +81,8 @@ func crashOperations() []crashOperation {
 			name: "the rollback of a protected workstream", args: []string{"checkpoint", "unpin", "PRD-001", "0"},
 			prepare: (*crashSite).protectedAndKilled, again: repeated(0), steps: true, checkAlso: (*crashSite).safetyIsWhole,
 		},
+		{name: "build of isolated workstreams", args: build, runs: true, prepare: (*crashSite).isolated, again: goOn(0, 6), checkAlso: (*crashSite).noWorkTrees, always: []string{"ENOSPC@1:create/same"}},
+		{name: "build of isolated workstreams in git", args: build, code: 1, runs: true, prepare: (*crashSite).isolatedInGit, again: goOn(1), checkAlso: (*crashSite).noWorkTrees},
 		{name: "build with what runs after failures", args: build, code: 1, runs: true, prepare: (*crashSite).outcomes, again: goOn(1)},
 		{name: "build after such a failure", args: build, runs: true, prepare: (*crashSite).outcomesFixed, again: goOn(0, 6)},
 		{name: "build of what a result gives", args: build, code: 1, runs: true, prepare: (*crashSite).results, again: goOn(1)},
@@ -461,6 +463,56 @@ func (s *crashSite) protectedAndKilled() {
 	s.protected()
 	s.write("migrate.sh", "echo later > src/changed; rm -r src/gone; chmod 755 src/sub/mode; mkdir src/new; echo made > src/new/made; kill -KILL $PPID; sleep 60")
 	s.cut("", crashBuild...)
+}
+
+const crashIsolated = `pipeline "PRD-001" {
+  phase "one" {
+    workstream "patch" {
+      script    = "echo patch >> $RUNNER_STATE_DIR/../../ran; echo dropped > src/changed; echo new > out/new; echo two > out/changed; rm out/deleted"
+      artifacts = ["out/**"]
+      isolate { from = FROM }
+      gate "patched" { command = ["test", "-e", "src/gone/deleted"] }
+    }
+    workstream "other" {
+      script    = "echo other >> $RUNNER_STATE_DIR/../../ran; echo dropped > src/changed; echo other > other"
+      artifacts = ["other"]
+      isolate {}
+      gate "allowed" { command = ["test", "-e", "go"] }
+    }
+  }
+}
+`
+
+// isolated makes a workspace with workstreams that run in work trees.
+func (s *crashSite) isolated() {
+	s.begin()
+	s.isolateFrom("copy")
+	s.write("go", "")
+}
+
+// isolatedInGit does the same in git. The gate of one workstream fails.
+func (s *crashSite) isolatedInGit() {
+	s.beginInGit()
+	s.isolateFrom("git")
+}
+
+func (s *crashSite) isolateFrom(from string) {
+	s.write("PRD-001.hcl", strings.Replace(crashIsolated, "FROM", `"`+from+`"`, 1))
+	for _, name := range []string{"changed", "deleted", "same"} {
+		s.write("out/"+name, name+"\n")
+	}
+}
+
+// noWorkTrees checks that neither the user's cache nor git has a work tree left.
+func (s *crashSite) noWorkTrees() {
+	for name, is := range s.everything("cache") {
+		if !strings.HasPrefix(is, "d") {
+			s.failf("a work tree has %s (%s) left", name, is)
+		}
+	}
+	if left, err := os.ReadDir(s.path("w/.git/worktrees")); err == nil && len(left) > 0 {
+		s.failf("git has the work tree %s left", left[0].Name())
+	}
 }
 
 const crashOutcomes = `pipeline "PRD-001" {

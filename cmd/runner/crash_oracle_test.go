@@ -293,11 +293,18 @@ func (s *crashSite) leftovers() (left []string) {
 // done returns, for each workstream that is on record as done, or as failed where that is
 // allowed, how often it ran.
 func (s *crashSite) done() map[string]int {
-	counts, done := s.counts(), map[string]int{}
+	counts, done, held := s.counts(), map[string]int{}, map[string]bool{}
 	for _, c := range s.journal() {
 		for _, e := range c.Events {
-			if e.Kind == "workstream.completed" || e.Kind == "workstream.succeeded" || e.Allowed {
+			switch {
+			case e.Held != nil: // what was done in a work tree is done once its gate has passed
+				held[e.Workstream] = true
+			case e.Kind == "workstream.completed" || e.Kind == "workstream.succeeded" || e.Allowed:
 				done[e.Workstream] = counts[e.Workstream]
+			case e.Kind == "gate.passed":
+				if _, of, _ := strings.Cut(strings.TrimSuffix(e.Gate, ")"), " ("); held[of] {
+					done[of] = counts[of]
+				}
 			}
 		}
 	}

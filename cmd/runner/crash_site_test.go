@@ -108,7 +108,7 @@ func (s *crashSite) prepare() {
 // reset restores the state in which the command starts.
 func (s *crashSite) reset() {
 	s.t.Helper()
-	for _, name := range []string{"w", "out", "tmp", "ran"} {
+	for _, name := range []string{"w", "out", "tmp", "ran", "cache"} {
 		s.must(os.RemoveAll(s.path(name)))
 	}
 	s.must(os.Mkdir(s.path("tmp"), 0o755))
@@ -138,7 +138,7 @@ func (s *crashSite) run(failpoint string, args ...string) ran {
 
 func (s *crashSite) environ() []string {
 	return []string{
-		"GOGC=off", "PATH=" + os.Getenv("PATH"), "HOME=" + s.path("home"), "TMPDIR=" + s.path("tmp"), "USER=u",
+		"GOGC=off", "PATH=" + os.Getenv("PATH"), "HOME=" + s.path("home"), "XDG_CACHE_HOME=" + s.path("cache"), "TMPDIR=" + s.path("tmp"), "USER=u",
 		"GIT_CONFIG_GLOBAL=" + os.DevNull, "GIT_CONFIG_NOSYSTEM=1",
 		"GIT_AUTHOR_NAME=u", "GIT_AUTHOR_EMAIL=u@localhost", "GIT_COMMITTER_NAME=u", "GIT_COMMITTER_EMAIL=u@localhost",
 	}

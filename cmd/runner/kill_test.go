@@ -38,6 +38,7 @@ type journalEvent struct {
 	Gate       string `json:"gate"`
 	Phase      string `json:"phase"`
 	Allowed    bool   `json:"allowed"` // of a failure
+	Held       any    `json:"held"`
 }
 
 // TestKill kills builds of the cashier example with SIGKILL at random moments and resumes

@@ -149,7 +149,7 @@ func (t *Trees) listGit(ctx context.Context, patterns []string) ([]string, error
 	hidden := t.o.Files.Tree().StateDirs()
 	var paths []string
 	for _, f := range files {
-		if f.Gitlink || t.o.Files.Tree().Reserved(f.Path) || hidden.Contain(f.Path) || patterns != nil && !tree.MatchesAny(patterns, f.Path) {
+		if f.Gitlink || t.o.Files.Tree().Reserved(f.Path) || hidden.Contain(f.Path) || !tree.MatchesAny(patterns, f.Path) {
 			continue
 		}
 		paths = append(paths, f.Path)
@@ -158,9 +158,6 @@ func (t *Trees) listGit(ctx context.Context, patterns []string) ([]string, error
 }
 
 func (t *Trees) listAll(ctx context.Context, patterns []string) (paths, empty []string, err error) {
-	if patterns == nil {
-		patterns = []string{"**"}
-	}
 	found, err := t.o.Files.Tree().Walk(ctx, patterns)
 	if err != nil {
 		return nil, nil, err

@@ -1,0 +1,300 @@
+package isolate_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"prdrunner/checkpoint/checkpointtest"
+	"prdrunner/checkpoint/state"
+	"prdrunner/checkpoint/store"
+	"prdrunner/checkpoint/workspace"
+	"prdrunner/checkpoint/workspace/git/gittest"
+	"prdrunner/pipeline"
+	"prdrunner/runner/isolate"
+	"prdrunner/runner/survey"
+)
+
+// site is a workspace with its work trees.
+type site struct {
+	t     *testing.T
+	dir   string // the workspace
+	cache string // holds the work trees
+	files *workspace.Workspace
+	trees *isolate.Trees
+}
+
+func newSite(t *testing.T, below string) *site {
+	s := &site{t: t, dir: filepath.Join(t.TempDir(), "w", below), cache: t.TempDir()}
+	must(t, os.MkdirAll(s.dir, 0o755))
+	for _, name := range []string{"a", "src/b", "src/vendor/c", "src/vendor/README", "out/old", "ignored", "tool"} {
+		s.write(name, name)
+	}
+	s.write(".gitignore", "ignored\nout\n.runner\n")
+	must(t, os.Symlink("src", filepath.Join(s.dir, "link")))
+	must(t, os.Mkdir(filepath.Join(s.dir, "empty"), 0o755))
+	must(t, os.Chmod(filepath.Join(s.dir, "tool"), 0o750))
+	must(t, os.Chtimes(filepath.Join(s.dir, "tool"), time.Time{}, time.Unix(1e9, 0)))
+	kept := checkpointtest.On(t, store.OS(), filepath.Join(s.dir, ".runner"))
+	var err error
+	s.files, err = kept.Open().OpenWorkspace(s.dir, nil, workspace.GitOff)
+	must(t, err)
+	t.Cleanup(func() { _ = s.files.Close() })
+	s.write(".runner/state", "state")
+	s.trees = isolate.New(isolate.Options{
+		Dir: s.cache, Workspace: s.dir, StateDir: filepath.Join(s.dir, ".runner"), PRD: "PRD-001", Files: s.files, Commander: gittest.Commander{},
+	})
+	return s
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (s *site) write(name, text string) {
+	s.t.Helper()
+	must(s.t, os.MkdirAll(filepath.Dir(filepath.Join(s.dir, name)), 0o755))
+	must(s.t, os.WriteFile(filepath.Join(s.dir, name), []byte(text), 0o644))
+}
+
+func gitOutput(t *testing.T, dir string, args ...string) string {
+	t.Helper()
+	cmd := exec.Command("git", append([]string{"-c", "user.name=u", "-c", "user.email=u@localhost"}, args...)...)
+	cmd.Dir, cmd.Env = dir, append(os.Environ(), "GIT_CONFIG_GLOBAL="+os.DevNull, "GIT_CONFIG_NOSYSTEM=1")
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("git %v: %v\n%s", args, err, out)
+	}
+	return string(out)
+}
+
+// initGit makes a repository whose first commit has all files.
+func initGit(t *testing.T, dir string) {
+	t.Helper()
+	if _, err := exec.LookPath("git"); err != nil {
+		t.Skip("there is no git")
+	}
+	gitOutput(t, dir, "init", "-q")
+	gitOutput(t, dir, "add", "-A")
+	gitOutput(t, dir, "commit", "-q", "-m", "first")
+}
+
+// workstream returns a workstream with this isolate block and these artifacts.
+func workstream(t *testing.T, block string, artifacts ...string) *pipeline.Workstream {
+	t.Helper()
+	f, diags := pipeline.Parse([]byte(`pipeline "PRD-001" {
+  phase "one" {
+    workstream "make" {
+      command   = ["make"]
+      inputs    = ["ignored"]
+      artifacts = ["`+strings.Join(artifacts, `", "`)+`"]
+      isolate {
+        `+block+`
+      }
+      gate "read" {
+        command = ["cat"]
+        inputs  = ["link/b"]
+      }
+    }
+  }
+}`), "PRD-001.hcl")
+	if diags.HasErrors() {
+		t.Fatal(diags)
+	}
+	p, diags := f.Pipeline(pipeline.Inputs{})
+	if diags.HasErrors() {
+		t.Fatal(diags)
+	}
+	return p.Workstream("make")
+}
+
+func (s *site) make(block string, artifacts ...string) (*isolate.Tree, *pipeline.Workstream) {
+	s.t.Helper()
+	ws := workstream(s.t, block, artifacts...)
+	tree, err := s.trees.Make(context.Background(), ws, 1)
+	must(s.t, err)
+	return tree, ws
+}
+
+// list returns the files and empty directories below a directory, without git's own.
+func list(t *testing.T, dir string) []string {
+	t.Helper()
+	var all []string
+	must(t, filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		rel, err := filepath.Rel(dir, path)
+		if d.Name() == ".git" {
+			return err
+		}
+		entries, _ := os.ReadDir(path)
+		if !d.IsDir() || len(entries) == 0 {
+			all = append(all, filepath.ToSlash(rel))
+		}
+		return err
+	}))
+	return all
+}
+
+func TestFilesOfWorkTree(t *testing.T) {
+	t.Parallel()
+	all := []string{".gitignore", "a", "empty", "ignored", "link", "out/old", "src/b", "src/vendor/README", "src/vendor/c", "tool"}
+	for _, test := range []struct {
+		block string
+		want  []string
+	}{
+		{``, all},
+		{`from = "copy"`, all},
+		{`include = []`, []string{"ignored", "link", "out/old", "src/b"}}, // what is declared
+		{`include = ["a", "src"]`, []string{"a", "ignored", "link", "out/old", "src/b", "src/vendor/README", "src/vendor/c"}},
+		{`exclude = ["src/vendor", "!src/vendor/README", "empty", ".*", "ignored"]`, []string{"a", "ignored", "link", "out/old", "src/b", "src/vendor/README", "tool"}},
+		{`from = "git"`, []string{".gitignore", "a", "ignored", "link", "out/old", "src/b", "src/vendor/README", "src/vendor/c", "tool"}},
+		{"from = \"git\"\n exclude = [\"src/vendor\"]", []string{".gitignore", "a", "ignored", "link", "out/old", "src/b", "tool"}},
+	} {
+		t.Run(test.block, func(t *testing.T) {
+			t.Parallel()
+			s := newSite(t, "")
+			if strings.Contains(test.block, "git") {
+				initGit(t, s.dir)
+			}
+			tree, _ := s.make(test.block, "out/**")
+			if diff := cmp.Diff(test.want, list(t, tree.Dir)); diff != "" {
+				t.Error(diff)
+			}
+			if info, err := os.Lstat(filepath.Join(tree.Dir, "tool")); err == nil && (info.Mode().Perm() != 0o750 || !info.ModTime().Equal(time.Unix(1e9, 0))) {
+				t.Errorf("mode %s, time %s", info.Mode(), info.ModTime())
+			}
+			must(t, tree.Remove())
+			must(t, s.trees.Clear())
+			if left := list(t, s.cache); !slices.Equal(left, []string{"."}) {
+				t.Errorf("left over: %v", left)
+			}
+		})
+	}
+}
+
+func TestGitWorkTree(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, "below")
+	top := filepath.Dir(s.dir)
+	must(t, os.WriteFile(filepath.Join(top, "above"), nil, 0o644))
+	initGit(t, top)
+	s.write("a", "edited")
+	s.write("new", "")
+	tree, _ := s.make(`from = "git"`, "out/**")
+	if filepath.Base(tree.Dir) != "below" {
+		t.Error(tree.Dir)
+	}
+	status := gitOutput(t, tree.Dir, "status", "--short", ".")
+	if want := " M a\n?? new\n"; status != want {
+		t.Errorf("%q, want %q", status, want)
+	}
+	// A killed run leaves it. What another one has made stays.
+	other := filepath.Join(t.TempDir(), "other")
+	gitOutput(t, top, "worktree", "add", "-q", "--detach", other)
+	must(t, s.trees.Clear())
+	if all := gitOutput(t, top, "worktree", "list", "--porcelain"); strings.Count(all, "worktree ") != 2 || !strings.Contains(all, "/other") {
+		t.Error(all)
+	}
+	if left := list(t, s.cache); !slices.Equal(left, []string{"."}) {
+		t.Errorf("left over: %v", left)
+	}
+}
+
+func TestReturn(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		name      string
+		meanwhile func(s *site)
+		changed   []string // the files that keep the result from coming back
+	}{
+		{name: "unchanged"},
+		{name: "another file", meanwhile: func(s *site) { s.write("a", "mine") }},
+		{name: "half of it is there", meanwhile: func(s *site) { s.write("out/changed", "two") }},
+		{name: "deleted already", meanwhile: func(s *site) { must(s.t, os.Remove(filepath.Join(s.dir, "out/deleted"))) }},
+		{name: "changed", meanwhile: func(s *site) { s.write("out/changed", "mine") }, changed: []string{"out/changed"}},
+		{name: "removed", meanwhile: func(s *site) { must(s.t, os.Remove(filepath.Join(s.dir, "out/changed"))) }, changed: []string{"out/changed"}},
+		{name: "the deleted one changed", meanwhile: func(s *site) { s.write("out/deleted", "mine") }, changed: []string{"out/deleted"}},
+		{name: "there is such a file", meanwhile: func(s *site) { s.write("out/new", "mine") }, changed: []string{"out/new"}},
+		{name: "one that was left alone", meanwhile: func(s *site) { s.write("out/same", "mine") }, changed: []string{"out/same"}},
+		{name: "two", meanwhile: func(s *site) { s.write("out/changed", "mine"); s.write("out/same", "mine") }, changed: []string{"out/changed", "out/same"}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			s := newSite(t, "")
+			for _, name := range []string{"changed", "deleted", "same"} {
+				s.write("out/"+name, "one")
+			}
+			tree, ws := s.make("", "out/**")
+			in := func(name string) string { return filepath.Join(tree.Dir, "out", name) }
+			must(t, os.WriteFile(in("changed"), []byte("two"), 0o644))
+			must(t, os.WriteFile(in("new"), []byte("two"), 0o755))
+			must(t, os.Remove(in("deleted")))
+			must(t, os.WriteFile(filepath.Join(tree.Dir, "a"), []byte("dropped"), 0o644))
+			if test.meanwhile != nil {
+				test.meanwhile(s)
+			}
+			m, err := tree.Files.Tree().Match(t.Context(), ws.ArtifactPatterns, nil)
+			must(t, err)
+			entries, _, err := tree.Files.Keep(t.Context(), m.Files)
+			must(t, err)
+			var artifacts []state.Artifact
+			for _, e := range entries {
+				artifacts = append(artifacts, state.Artifact{Path: state.Text(e.Path), Size: e.Size, Mode: e.Mode, Digest: e.Digest})
+			}
+			before := tree.Before(artifacts)
+			must(t, tree.Remove())
+			was := list(t, s.dir)
+
+			err = isolate.Return(t.Context(), s.files, "id", artifacts, before)
+			var changed *isolate.ChangedError
+			if errors.As(err, &changed); len(test.changed) > 0 {
+				if changed == nil || !slices.Equal(changed.Paths, test.changed) {
+					t.Fatal(err)
+				}
+				if now := list(t, s.dir); !slices.Equal(was, now) {
+					t.Error("something came back", now)
+				}
+				return
+			}
+			must(t, err)
+			must(t, isolate.Return(t.Context(), s.files, "id", artifacts, before)) // as after a kill
+			for name, want := range map[string]string{"changed": "two", "new": "two", "same": "one", "old": "out/old"} {
+				if got, err := os.ReadFile(filepath.Join(s.dir, "out", name)); err != nil || string(got) != want {
+					t.Errorf("%s: %q %v", name, got, err)
+				}
+			}
+			if _, err := survey.Describe(t.Context(), s.files, "out/deleted"); err == nil {
+				t.Error("out/deleted is still there")
+			}
+			if got, _ := os.ReadFile(filepath.Join(s.dir, "a")); string(got) == "dropped" {
+				t.Error("what is no artifact came back")
+			}
+		})
+	}
+}
+
+func TestNoWorkTreeWithinWorkspace(t *testing.T) {
+	s := newSite(t, "")
+	t.Setenv("XDG_CACHE_HOME", filepath.Join(s.dir, "cache"))
+	t.Setenv("HOME", s.dir)
+	t.Setenv("TMPDIR", s.dir)
+	trees := isolate.New(isolate.Options{Workspace: s.dir, StateDir: s.dir, PRD: "PRD-001", Files: s.files, Commander: gittest.Commander{}})
+	_, err := trees.Make(t.Context(), workstream(t, "", "out/**"), 1)
+	if err == nil || !strings.Contains(err.Error(), "no directory for work trees outside of the workspace") {
+		t.Error(err)
+	}
+	must(t, trees.Clear())
+}
