@@ -174,6 +174,9 @@ func parseEnvLine(line []byte) (variable, value, reason string) {
 	case bytes.Contains(line, []byte(standIn)):
 		return "", "", `a value holds a control character, which is \u007f between double quotes`
 	}
+	if rest, exported := bytes.CutPrefix(line, []byte("export")); exported && len(rest) > 0 && (rest[0] == ' ' || rest[0] == '\t') {
+		line = bytes.TrimSpace(rest)
+	}
 	text := strings.ReplaceAll(string(line), "#", standIn)
 	values, err := envparse.Parse(strings.NewReader(text))
 	for i := 1; i < len(line); i++ {
@@ -200,7 +203,7 @@ func explainEnvLine(line string, err error) string {
 		err = wrong.Err
 	}
 	name, _, _ := strings.Cut(line, "=")
-	name = strings.TrimSpace(strings.TrimPrefix(name, "export "))
+	name = strings.TrimSpace(name)
 	switch {
 	case errors.Is(err, envparse.ErrMissingSeparator):
 		return "there is no =; a line is NAME=VALUE, empty, or a comment that begins with #"

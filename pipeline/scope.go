@@ -234,8 +234,8 @@ func (s *scope) evaluate(a *argument, fr frame, want cty.Type) (cty.Value, hcl.D
 		return value, nil
 	}
 	if _, unavailable := s.context(a, fr, viewReal); !unavailable.HasErrors() {
-		if missing := s.missingOutputs(a, fr); missing.HasErrors() {
-			diags = missing
+		if missing := s.missingOutputs(a, fr); missing.HasErrors() { // they hold names, and no values
+			return cty.UnknownVal(want), missing
 		}
 	}
 	if names := s.sensitiveNames(a); len(names) > 0 {

@@ -28,7 +28,7 @@ import (
 // maxSize is the largest value in bytes: masking takes memory for each byte of a value.
 const maxSize = 64 << 10
 
-// Resolver resolves each secret once. It is safe for concurrent use.
+// Resolver tries to resolve each secret once. It is safe for concurrent use.
 type Resolver struct {
 	query.Querier
 	Pipeline *pipeline.Pipeline
@@ -51,9 +51,13 @@ type Error struct {
 	Name  string
 	Range hcl.Range // of the secret block
 	err   error
+	again bool // an earlier Error has told the reason
 }
 
 func (e *Error) Error() string {
+	if e.again {
+		return fmt.Sprintf("secret.%s could not be resolved, and is tried once a run: the reason stands where it failed first", e.Name)
+	}
 	return fmt.Sprintf("secret.%s could not be resolved: %v", e.Name, e.err)
 }
 
@@ -86,8 +90,9 @@ func (r *Resolver) Resolved(names []string) bool {
 	return true
 }
 
-// Resolve resolves those of the secrets that are not resolved yet. After a failure, the
-// next call tries again. The error is an *Error, unless ctx has ended.
+// Resolve resolves those of the secrets that are not resolved yet. A secret that failed is
+// not tried again: it fails each call, and only the first one tells the reason. The error is an
+// *Error, unless ctx has ended.
 func (r *Resolver) Resolve(ctx context.Context, names []string) error {
 	for _, name := range names {
 		if err := r.resolve(ctx, name); err != nil {
@@ -106,25 +111,27 @@ func (r *Resolver) resolve(ctx context.Context, name string) error {
 	}
 	select {
 	case <-a.done:
-		return a.err
+		return toldAgain(a.err)
 	case <-ctx.Done():
 		return ctx.Err()
 	}
 }
 
-// begin returns the attempt at a secret, and whether the caller must carry it out.
+// toldAgain returns the error of an attempt for another caller than the first.
+func toldAgain(err error) error {
+	if first := new(Error); errors.As(err, &first) {
+		return &Error{Name: first.Name, Range: first.Range, err: first.err, again: true}
+	}
+	return err
+}
+
+// begin returns the attempt at a secret, and whether the caller must carry it out. An attempt
+// that was cancelled is made again.
 func (r *Resolver) begin(name string) (a *attempt, begins bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if a = r.attempts[name]; a != nil {
-		select {
-		case <-a.done:
-			if a.err == nil {
-				return a, false
-			}
-		default:
-			return a, false
-		}
+	if a = r.attempts[name]; a != nil && !a.cancelled() {
+		return a, false
 	}
 	if r.attempts == nil {
 		r.attempts = map[string]*attempt{}
@@ -132,6 +139,16 @@ func (r *Resolver) begin(name string) (a *attempt, begins bool) {
 	a = &attempt{done: make(chan struct{})}
 	r.attempts[name] = a
 	return a, true
+}
+
+// cancelled reports whether the attempt ended without a value and without a failure.
+func (a *attempt) cancelled() bool {
+	select {
+	case <-a.done:
+		return a.err != nil && !errors.As(a.err, new(*Error))
+	default:
+		return false
+	}
 }
 
 // get gets the value of a secret from its source, and has it hidden.

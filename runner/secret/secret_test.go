@@ -8,6 +8,7 @@ import (
 	"runtime"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"prdrunner/checkpoint/workspace"
@@ -135,45 +136,41 @@ func TestResolveFails(t *testing.T) {
 	}
 }
 
-// counting is a Commander that counts its commands. The first fails.
-type counting struct {
-	mu    sync.Mutex
-	count int
-}
-
-func (c *counting) Run(_ context.Context, command git.Command) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.count++; c.count == 1 {
-		return errors.New("not yet")
-	}
-	_, err := command.Stdout.Write([]byte("the value\n"))
-	return err
-}
-
-// TestResolveOnce: a secret is resolved once, however many ask for it, and again after a
-// failure.
+// TestResolveOnce: the source of a secret is asked once, however many need it and whether or
+// not it fails. Only the first of them is told the reason of a failure.
 func TestResolveOnce(t *testing.T) {
 	t.Parallel()
-	commands := &counting{}
-	r, _ := resolver(t, t.TempDir(), `secret "s" { command = ["x"] }`, commands, nil)
-	if err := r.Resolve(t.Context(), []string{"s"}); err == nil || !strings.Contains(err.Error(), "not yet") {
-		t.Errorf("error %v", err)
-	}
-	var all sync.WaitGroup
-	for range 20 {
-		all.Go(func() {
-			if err := r.Resolve(t.Context(), []string{"s"}); err != nil {
-				t.Error(err)
+	for _, failing := range []bool{false, true} {
+		var count atomic.Int32
+		r, _ := resolver(t, t.TempDir(), `secret "s" { command = ["x"] }`, commanderFunc(func(_ context.Context, c git.Command) error {
+			count.Add(1)
+			_, err := c.Stdout.Write([]byte("the value"))
+			if failing {
+				err = errors.New("no key")
 			}
-			if value, ok := r.Value("s"); value != "the value" || !ok {
-				t.Errorf("%q, resolved %v", value, ok)
-			}
-		})
-	}
-	all.Wait()
-	if commands.count != 2 {
-		t.Errorf("%d commands", commands.count)
+			return err
+		}), nil)
+		var all sync.WaitGroup
+		var told atomic.Int32
+		for range 20 {
+			all.Go(func() {
+				err := r.Resolve(t.Context(), []string{"s"})
+				if value, ok := r.Value("s"); ok == failing || !failing && value != "the value" || (err != nil) != failing {
+					t.Errorf("%q, resolved %v, %v", value, ok, err)
+				}
+				switch {
+				case err == nil:
+				case strings.Contains(err.Error(), "no key"):
+					told.Add(1)
+				case !strings.Contains(err.Error(), "the reason stands where it failed first"):
+					t.Error(err)
+				}
+			})
+		}
+		all.Wait()
+		if count.Load() != 1 || failing && told.Load() != 1 {
+			t.Errorf("failing %v: %d commands, told %d times", failing, count.Load(), told.Load())
+		}
 	}
 }
 
@@ -198,6 +195,23 @@ func TestResolveCancelled(t *testing.T) {
 	}
 	close(end)
 	if err := <-first; err != nil {
+		t.Error(err)
+	}
+}
+
+// TestResolveAfterCancelled: an attempt that was cancelled is made again.
+func TestResolveAfterCancelled(t *testing.T) {
+	t.Parallel()
+	r, _ := resolver(t, t.TempDir(), `secret "s" { command = ["x"] }`, commanderFunc(func(ctx context.Context, c git.Command) error {
+		_, err := c.Stdout.Write([]byte("the value"))
+		return errors.Join(err, ctx.Err())
+	}), nil)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := r.Resolve(ctx, []string{"s"}); !errors.Is(err, context.Canceled) {
+		t.Errorf("error %v", err)
+	}
+	if err := r.Resolve(t.Context(), []string{"s"}); err != nil {
 		t.Error(err)
 	}
 }
