@@ -110,6 +110,16 @@ func (p *processDef) readEnvFiles(ev *evaluation, a *argument, fr frame, diags *
 	}
 }
 
+// HasEnvFiles reports whether the process of the workstream gets variables of dotenv files.
+func (w *Workstream) HasEnvFiles() bool {
+	for a := range w.def.process.arguments {
+		if a.name == envFileArgument {
+			return true
+		}
+	}
+	return false
+}
+
 // envFilePaths returns the paths in a value, which is a text or a list of texts. It returns
 // none for a value that is not known.
 func envFilePaths(value cty.Value) ([]string, error) {

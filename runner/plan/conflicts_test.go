@@ -240,7 +240,7 @@ phase "two" {
 			s.edit(`workstream "x"`, `workstream "b"`)
 		}, `
 			b: rerun: inputs changed: src; definition changed
-			a: depends: on the result of b`},
+			a: rerun: definition changed`},
 	})
 }
 

@@ -25,7 +25,7 @@ type subject struct {
 	onConflict    OnConflict      // what to do with edited artifacts: keep, restore, or undecided
 
 	former     *state.Workstream // the record of a once workstream that may be this one under an earlier name; nil: there is none
-	definition string            // the present definition, for a question about act; "" if it depends on results
+	definition string            // the present definition, if digest is not known; "" if it may depend on what runs first
 	// findCached returns the result of an earlier run with this digest, or nil. If
 	// upstream workstreams must run first, perhaps reports whether there may be such a
 	// result then. findCached is nil if the workstream has no cache.
@@ -96,6 +96,9 @@ func decideIgnoringOnly(s subject) Step {
 		return s.preferCached(decidePending(s, step))
 	case s.forced != "":
 		return decideRerun(s, step, "%s", s.forced)
+	case s.definitionChanged():
+		step.On, step.Changes = s.rerunFirst, []Change{{Component: "definition", Old: s.record.Digest.Definition, New: s.definition}}
+		return s.preferCached(step.withDecision(Rerun, "%s", describeChanges(step.Changes)))
 	case !s.digestKnown:
 		step.On = s.rerunFirst
 		return step.withDecision(Depends, "on the result of %s", text.Enumerate(s.rerunFirst))
@@ -103,6 +106,13 @@ func decideIgnoringOnly(s subject) Step {
 		return decideFailed(s, step)
 	}
 	return s.preferCached(decideDone(s, step))
+}
+
+// definitionChanged reports whether a done workstream runs again whatever the workstreams that
+// run first come to. A once workstream is asked about when they have ended.
+func (s subject) definitionChanged() bool {
+	had := s.record.Digest.Definition
+	return !s.digestKnown && s.record.Done() && s.ws.Effect != pipeline.Once && s.definition != "" && had != "" && had != s.definition
 }
 
 // decideUncertain decides a workstream that is on record as waiting for the user to

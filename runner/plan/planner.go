@@ -149,7 +149,8 @@ func (pl *Planner) Workstream(ws *pipeline.Workstream, e When) (Step, hcl.Diagno
 			s.act = pl.actUnderFormerName(ws, s.record)
 		}
 	}
-	if s.act != nil && !s.digestKnown && !ws.NeedsResults() {
+	certain := s.record.Done() && !ws.HasEnvFiles() // a dotenv file may be made by what runs first
+	if (s.act != nil || certain) && !s.digestKnown && !ws.NeedsResults() {
 		if inv, diags := ws.Invocation(pl.Results(false, 0)); !diags.HasErrors() {
 			s.definition = inv.Definition
 		}

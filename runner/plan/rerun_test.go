@@ -68,6 +68,10 @@ func TestRerun(t *testing.T) {
 			a: reuse: nothing changed since it completed
 			b: reuse: nothing changed since it completed
 			c: rerun: definition changed`},
+		{"definitions changed, and one depends on what runs first", chain, func(s *session) { built(s); s.write("src/x", "2"); s.edit(`= "b"`, `= "d"`) }, `
+			a: rerun: inputs changed: src/x
+			b: rerun: definition changed
+			c: depends: on the result of b`},
 		{"one has run again since", chain, func(s *session) { built(s); s.run("a") }, `
 			a: reuse: nothing changed since it completed
 			b: rerun: upstream changed: a
