@@ -117,7 +117,7 @@ func (p *processDef) definitionParts(fr frame) []part {
 	if p.task != nil {
 		add(p.task, numbered("task", ev.task)...)
 	}
-	return parts
+	return append(parts, p.callParts(ev, fr)...)
 }
 
 // hiddenPart returns the part of an argument whose value must not be shown.

@@ -29,8 +29,9 @@ type File struct {
 	// mistakes that may follow from that are not reported.
 	unread bool
 
-	include  *argument // the globs of the files that it includes
-	included []*File   // these files, sorted by path; nil before Including has read them
+	include  *argument        // the globs of the files that it includes
+	included []*File          // these files, sorted by path; nil before Including has read them
+	called   map[string]*File // the files of the pipelines that it calls, by path; a value is nil after a mistake
 
 	variables []*variableBlock
 	locals    []*localDef
@@ -45,12 +46,15 @@ func (f *File) Name() string { return f.name }
 // Source returns the bytes of the file. They must not be changed.
 func (f *File) Source() []byte { return f.source }
 
-// Sources returns the file, and those that it includes, in the shape that WriteDiagnostics
+// Sources returns the file, and those that it includes and calls, in the shape that WriteDiagnostics
 // takes.
 func (f *File) Sources() map[string][]byte {
 	sources := map[string][]byte{f.name: f.source}
 	for _, g := range f.included {
 		sources[g.name] = g.source
+	}
+	for name, g := range f.allCalled() {
+		sources[name] = g.source
 	}
 	return sources
 }

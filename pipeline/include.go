@@ -22,11 +22,14 @@ type includeReader struct {
 	incomplete bool // a file could not be taken in, so that names may be missing
 }
 
-// Including returns the file with the blocks of the files that it includes. It reads them
+// Including returns the file with the blocks of the files that it includes, and with the
+// files of the pipelines that it calls. It reads them
 // in the workspace of in, or, for an earlier version of the pipeline, as they were. Mistakes
 // in them are among the diagnostics. Pipeline calls Including; other callers need it for what
 // covers all files: Sources, Sensitive and Diagnostics.
-func (f *File) Including(in Inputs) *File {
+func (f *File) Including(in Inputs) *File { return f.withIncluded(in).withCalled(in) }
+
+func (f *File) withIncluded(in Inputs) *File {
 	if f.include == nil || f.included != nil {
 		return f
 	}
@@ -147,10 +150,10 @@ func (d *decoder) checkIncluded(f *File, _ *hclsyntax.Body) {
 	}
 }
 
-// digest is that of the bytes of the file, or, if it includes others, of their paths and
-// bytes as well.
+// digest is that of the bytes of the file, or, if it includes or calls others, of their
+// paths and bytes as well.
 func (f *File) digest() string {
-	if len(f.included) == 0 {
+	if len(f.included)+len(f.called) == 0 {
 		return fmt.Sprintf("sha256:%x", sha256.Sum256(f.source))
 	}
 	h := newHasher()
@@ -158,27 +161,41 @@ func (f *File) digest() string {
 	for _, g := range f.included {
 		h.writeField(g.name, string(g.source))
 	}
+	for _, name := range slices.Sorted(maps.Keys(f.called)) {
+		if g := f.called[name]; g != nil {
+			h.writeField("call "+name, g.digest())
+		}
+	}
 	return h.sum()
 }
 
-// describeIncluded adds to a pipeline which files it includes.
+// describeIncluded adds to a pipeline which files it includes and calls.
 func (f *File) describeIncluded(p *Pipeline) {
-	if f.include == nil {
-		return
+	if f.include != nil {
+		p.IncludePatterns = Patterns(f.include.texts)
 	}
-	p.IncludePatterns = Patterns(f.include.texts)
 	for _, g := range f.included {
 		p.Included = append(p.Included, g.name)
 	}
+	for name := range f.allCalled() {
+		p.Included = append(p.Included, name)
+		p.IncludePatterns = append(p.IncludePatterns, escapeGlob(name))
+	}
+	slices.Sort(p.Included)
+	p.Included = slices.Compact(p.Included)
+	slices.Sort(p.IncludePatterns)
 }
 
 // isIncluded reports whether a range lies in an included file. Such a file may declare more
 // than this pipeline uses.
 func (b *builder) isIncluded(rng hcl.Range) bool { return rng.Filename != b.file.name }
 
-// includedArtifacts reports included files that a workstream makes. They are read before
-// anything runs.
+// includedArtifacts reports included and called files that a workstream makes. They are read
+// before anything runs.
 func (b *builder) includedArtifacts() {
+	if b.file.called != nil {
+		b.calledArtifacts()
+	}
 	for _, g := range b.file.included {
 		if makers := b.scope.makersOf(fileCall{path: g.name}); len(makers) > 0 {
 			b.errorf("Included file is an artifact", b.file.include.exprRange(),

@@ -28,6 +28,9 @@ type Inputs struct {
 	Open      bool
 	Workspace string         // directory of the included files and of those that functions read; "": reading them fails
 	IDPattern *regexp.Regexp // nil: ^PRD-\d{3,}$
+	// SessionID is the id of the pipeline where that is not its label, as that of a pipeline
+	// which another one calls. "": the label.
+	SessionID string
 	// Hidden reports whether fileset() leaves out a slash-separated path of the workspace,
 	// such as files of Runner and of git. Nil: fileset() sees all files.
 	Hidden func(path string) bool
@@ -38,6 +41,7 @@ type Inputs struct {
 	// nothing are warnings.
 	Matches func(patterns []string) bool
 
+	callers   []string   // the files that call this one, from the first on
 	before    Files      // earlier contents of files, which are read instead of the present ones
 	takenOver *takenOver // values that are not evaluated again; nil: there are none
 }

@@ -116,7 +116,7 @@ func (p *processDef) invocation(fr frame) (Invocation, hcl.Diagnostics) {
 
 func (p *processDef) invoked(ev *evaluation, h *hasher) Invocation {
 	return Invocation{
-		Command: ev.arguments(), Dir: ev.dir, Env: ev.env, Task: ev.task, Definition: h.sum(), Range: p.subject(),
+		Command: ev.arguments(), Call: p.called.invoked(ev), Dir: ev.dir, Env: ev.env, Task: ev.task, Definition: h.sum(), Range: p.subject(),
 		Hidden: ev.hidden, Unresolved: ev.unresolved, EnvFileError: ev.envFileError,
 	}
 }
@@ -129,6 +129,9 @@ func (p *process) subject() hcl.Range {
 			return list.Exprs[0].Range()
 		}
 		return p.command.exprRange()
+	}
+	if p.call != nil {
+		return p.call.block.DefRange()
 	}
 	if p.script == nil {
 		return p.rng
@@ -189,6 +192,7 @@ func (p *processDef) addToDigest(h *hasher, ev *evaluation, fr frame) {
 		h.writeField("task", ev.task)
 	}
 	p.addEnvToDigest(h, ev, fr)
+	p.addCallToDigest(h, ev, fr)
 }
 
 func sorted(list []string) []string {

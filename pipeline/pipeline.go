@@ -59,15 +59,16 @@ type Pipeline struct {
 	// SecretSources say where the values of secrets come from, in the order of the file.
 	SecretSources []*SecretSource
 	Source        string   // name of the file
-	Included      []string // paths of the files that it includes, sorted
+	Included      []string // paths of the files that it includes and calls, sorted
 	// IncludePatterns are the Patterns of the globs of these files.
 	IncludePatterns []string
 	// Digest is "sha256:…" of the file's bytes, and of the paths and bytes of the files that
-	// it includes.
+	// it includes and calls.
 	Digest string
 	Range  hcl.Range
 
-	sensitiveOutputs bool // a workstream has some
+	sensitiveOutputs bool        // a workstream has some
+	outputs          *outputsDef // nil: it has none
 
 	file      *File
 	scope     *scope
@@ -188,6 +189,11 @@ type Workstream struct {
 	// InputPatterns and ArtifactPatterns are the Patterns of these globs.
 	InputPatterns    []string
 	ArtifactPatterns []string
+
+	// Calls is the file of the pipeline that the workstream runs in place of a command,
+	// relative to the workspace, and CallLevels how many levels of calls there are from it on.
+	Calls      string
+	CallLevels int
 
 	Timeout  time.Duration
 	Retry    Retry
@@ -369,7 +375,8 @@ type RunInfo struct {
 
 // Invocation is a process to run, with all expressions evaluated.
 type Invocation struct {
-	Command []string          // argv; for a script, the shell and the text
+	Command []string          // argv; for a script, the shell and the text; nil for a call
+	Call    *Called           // the pipeline to run in place of a command; nil: none
 	Dir     string            // relative to the workspace; "" is the workspace
 	Env     map[string]string // variables to add to the environment
 	Task    string            // a text for the process, "" if there is none

@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"cmp"
 	"fmt"
 	"iter"
 	"regexp"
@@ -20,6 +21,8 @@ type pipelineBlock struct {
 	kind       *argument // type
 	document   *argument
 	timeout    *argument
+	outputs    *argument
+	results    variables // the elements of outputs
 	defaults   *defaultsBlock
 	budget     *budgetBlock
 	review     *reviewBlock
@@ -33,7 +36,7 @@ type pipelineBlock struct {
 }
 
 var pipelineSchema = &hcl.BodySchema{
-	Attributes: attributes("title", "type", "document", "timeout"),
+	Attributes: attributes("title", "type", "document", "timeout", "outputs"),
 	Blocks: []hcl.BlockHeaderSchema{
 		{Type: "defaults"},
 		{Type: "budget"},
@@ -57,6 +60,9 @@ func (d *decoder) decodePipeline(block *hclsyntax.Block) *pipelineBlock {
 		kind:     d.argument(content, "type"),
 		document: d.argument(content, "document"),
 		timeout:  d.argument(content, "timeout"),
+	}
+	if p.outputs = d.argument(content, "outputs"); p.outputs != nil {
+		p.results = d.elements(p.outputs)
 	}
 	p.defaults = d.decodeDefaults(d.single(content, "defaults"))
 	p.budget = d.decodeBudget(d.single(content, "budget"))
@@ -105,8 +111,10 @@ func deferredFrame(e *each) frame {
 
 func (b *builder) pipelineBlock(block *pipelineBlock) {
 	p := b.pipeline
-	p.ID, p.Range = block.id, block.block.DefRange()
-	b.checkID(block)
+	p.ID, p.Range = cmp.Or(b.in.SessionID, block.id), block.block.DefRange()
+	if b.in.SessionID == "" {
+		b.checkID(block)
+	}
 	p.Title = b.evalText(block.title, headerFrame)
 	if p.Title == "" {
 		p.Title = p.ID
@@ -139,6 +147,7 @@ func (b *builder) pipelineBlock(block *pipelineBlock) {
 		b.buildPhase(phase)
 	}
 	b.buildHooks(block.hooks, b.defaults)
+	b.buildOutputs(block.outputs, block.results)
 	for _, phase := range b.phases {
 		b.overlaps(phase)
 		exclusive(b, phase.phase.Workstreams)

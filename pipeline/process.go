@@ -18,11 +18,12 @@ import (
 var defaultShell = []string{"sh", "-euc"}
 
 // process is the part that workstreams, gates and hooks have in common: a command or a
-// script, and where it runs. Its arguments are deferred, so they may use results of
+// script, and where it runs. A workstream may have a call of a pipeline instead. Its arguments are deferred, so they may use results of
 // earlier workstreams.
 type process struct {
 	command *argument
 	script  *argument
+	call    *callBlock
 	shell   *argument
 	dirs    []*argument // the first that is not null counts
 	env     variables
@@ -67,7 +68,7 @@ func (d *decoder) decodeSurroundings(p *process, content *hclsyntax.Body) {
 	p.env = d.variables(content)
 }
 
-func (p *process) exists() bool { return p.command != nil || p.script != nil }
+func (p *process) exists() bool { return p.command != nil || p.script != nil || p.call != nil }
 
 // inherit returns the process with what it does not say itself: the directory, the shell of
 // a script, and variables.
@@ -106,12 +107,21 @@ func (p *process) arguments(yield func(*argument) bool) {
 			return
 		}
 	}
+	if p.call == nil {
+		return
+	}
+	for _, v := range p.call.values {
+		if !yield(v.value) {
+			return
+		}
+	}
 }
 
 // processDef is a process that can be evaluated.
 type processDef struct {
 	process
 	scope   *scope
+	called  *callDef // nil: it calls no pipeline
 	uniform bool     // the same for all instances
 	fixed   bool     // the same for all instances, at all times
 	checked bool     // already evaluated by the builder
@@ -126,10 +136,10 @@ type processDef struct {
 // newProcessDef returns a process that can be evaluated. It inherits from the defaults, if
 // there are any.
 func (b *builder) newProcessDef(p process, defaults *defaultsDef) *processDef {
-	if defaults != nil && p.exists() {
+	if defaults != nil && p.exists() && p.call == nil {
 		p = p.inherit(defaults.process)
 	}
-	def := &processDef{process: p, scope: b.scope, uniform: true, fixed: true}
+	def := &processDef{process: p, scope: b.scope, called: b.newCallDef(p.call), uniform: true, fixed: true}
 	for a := range p.arguments {
 		def.uniform = def.uniform && a.kinds&kindEach == 0
 		// The value of a function may depend on files.
@@ -142,15 +152,17 @@ func (b *builder) newProcessDef(p process, defaults *defaultsDef) *processDef {
 
 // evaluation is an evaluated process, with the information that its digest needs.
 type evaluation struct {
-	command []string
-	shell   []string
-	script  string
-	dir     string
-	dirFrom *argument // nil: no argument says it
-	env     map[string]string
-	envFrom map[string]*argument // the argument that says each variable, also one that is left out
-	task    string
-	opaque  []*argument // arguments that count by their tokens, not by their values
+	command  []string
+	shell    []string
+	script   string
+	dir      string
+	dirFrom  *argument // nil: no argument says it
+	env      map[string]string
+	envFrom  map[string]*argument // the argument that says each variable, also one that is left out
+	task     string
+	vars     map[string]string // of the called pipeline
+	varsFrom map[string]*argument
+	opaque   []*argument // arguments that count by their tokens, not by their values
 
 	unresolved []string // the secrets and sensitive outputs that have no value
 
@@ -288,13 +300,18 @@ func (p *processDef) evaluateIn(fr frame) (*evaluation, hcl.Diagnostics) {
 		}
 		p.evaluateArgument(ev, v.value, fr, &diags, func(value cty.Value) error { return ev.setVariables(v, value) })
 	}
+	if p.called != nil && p.called.file != nil {
+		for _, v := range p.called.values {
+			p.evaluateArgument(ev, v.value, fr, &diags, func(value cty.Value) error { return ev.setCallVariable(p.called, v, value) })
+		}
+	}
 	p.evaluateArgument(ev, p.task, fr, &diags, func(v cty.Value) (err error) { ev.task, err = taskOf(v); return err })
 	return ev, diags
 }
 
 // arguments returns the program and its arguments.
 func (ev *evaluation) arguments() []string {
-	if ev.command != nil {
+	if ev.command != nil || ev.shell == nil {
 		return ev.command
 	}
 	argv := make([]string, 0, len(ev.shell)+1)

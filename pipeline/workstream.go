@@ -47,6 +47,7 @@ var workstreamSchema = &hcl.BodySchema{
 	Attributes: append(attributes(processAttributes...), attributes("title", "description", "for_each", "max_elements", "when", "depends_on", "run_on", "allow_failure", "fail_fast",
 		"inputs", "artifacts", "timeout", "effect", "verify", "on_gate_failure", "cache", "report", "agent", "task", "mutates", "services", "gates", "sensitive_outputs")...),
 	Blocks: []hcl.BlockHeaderSchema{
+		{Type: "call"},
 		{Type: "retry"},
 		{Type: "protect"},
 		{Type: "isolate"},
@@ -59,6 +60,7 @@ func (d *decoder) decodeWorkstream(block *hclsyntax.Block) *workstreamBlock {
 	content := d.content(block.Body, workstreamSchema)
 	w.process = d.decodeProcess(content, block.DefRange())
 	w.agent, w.process.task = d.argument(content, "agent"), d.argument(content, "task")
+	w.process.call = d.decodeCall(d.single(content, "call"), content)
 	if !w.process.exists() && w.agent == nil && !saidUnderOtherName(block.Body, "script") {
 		d.report("Missing command", `A workstream needs a "command" or a "script".`, block.DefRange())
 	}
@@ -172,12 +174,22 @@ func (b *builder) workstreams(def *workstreamDef, defaults *defaultsDef) {
 	}
 	if len(def.instances) == 0 {
 		// Nothing runs, but an unknown instance shows the mistakes of the block.
-		stand := &Workstream{Name: block.name, Block: block.name, Phase: def.phase.phase, Range: block.block.DefRange(), def: def,
-			each: &each{cty.UnknownVal(cty.String), cty.DynamicVal}}
+		stand := b.standIn(def)
 		stand.deps = b.dependencies(def, stand)
 		b.artifacts(stand)
 		b.workstream(def, stand, defaults)
 	}
+	b.checkCall(def, b.standIn(def))
+}
+
+// standIn returns an instance that stands for all instances of a block: what differs between
+// them is unknown.
+func (b *builder) standIn(def *workstreamDef) *Workstream {
+	ws := &Workstream{Name: def.block.name, Block: def.block.name, Phase: def.phase.phase, Range: def.block.block.DefRange(), def: def, each: noEach}
+	if def.forEach {
+		ws.each = &each{cty.UnknownVal(cty.String), cty.DynamicVal}
+	}
+	return ws
 }
 
 // workstream evaluates one instance.
@@ -189,6 +201,9 @@ func (b *builder) workstream(def *workstreamDef, ws *Workstream, defaults *defau
 		ws.Title = ws.Name
 	}
 	ws.Description = b.evalText(block.description, fr)
+	if call := def.process.called; call != nil {
+		ws.Calls, ws.CallLevels = call.path, call.levels()
+	}
 	ws.Inputs = b.evalGlobs(block.inputs, fr)
 	ws.InputPatterns = b.patterns(block.inputs, ws.Inputs)
 	ws.Timeout, ws.TaskBy = b.duration(block.timeout, fr), TaskOnStdin
@@ -198,6 +213,7 @@ func (b *builder) workstream(def *workstreamDef, ws *Workstream, defaults *defau
 	}
 	ws.Timeout = cmp.Or(ws.Timeout, defaults.timeout)
 	ws.Effect = b.effect(block.effect, fr, defaults.effect)
+	b.checkCallEffect(ws)
 	b.workstreamOutcome(ws, fr)
 	ws.Retry = b.workstreamRetry(block, defaults, ws, fr)
 	buildProtect(b, ws, fr)

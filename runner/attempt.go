@@ -49,13 +49,16 @@ func (n *node) startAttempt() {
 		n.recordFailure(l.failures.expressionFailure(n.ws.Name, "", diags))
 		return
 	}
+	if inv.Call != nil {
+		n.call, n.pauseAsked = n.newCall(inv.Call), false
+	}
 	n.digest = plan.DigestOf(n.ws, inv, l.session.State(), l.pipeline, l.facts.Inputs[n.ws.Name])
 	task := n.newTask(inv)
 	n.task = inv.Task
 	n.told = feedback.File{Path: task.Env["RUNNER_FEEDBACK"], Document: feedback.For(l.session.State(), n.ws.Name), Log: l.readLogTail}
 	rec := l.session.State().Workstream(n.ws.Name)
 	overwrites := rec.Done() && len(rec.Artifacts) > 0
-	start := []state.Event{state.WorkstreamStarted{Workstream: n.ws.Name, Attempt: n.attempt, Digest: n.digest}}
+	start := []state.Event{state.WorkstreamStarted{Workstream: n.ws.Name, Attempt: n.attempt, Digest: n.digest, Call: n.call.id()}}
 	if rec.Done() { // the plan recorded the reasons that it knew; this reason arose during the run
 		start = slices.Insert(start, 0, state.Event(state.WorkstreamInvalidated{Workstream: n.ws.Name, Reason: n.step.Reason}))
 	}
@@ -67,9 +70,10 @@ func (n *node) startAttempt() {
 	if !n.ws.ReportsOnStdout {
 		n.reports.path = task.Env["RUNNER_REPORT"]
 	}
-	if n.ws.Effect == pipeline.Once || n.guard != nil || overwrites || l.recordedFiles.anyMatch(l.surveyor.Extend(n.ws.ArtifactPatterns)) {
+	if n.ws.Effect == pipeline.Once || n.guard != nil || n.call != nil || overwrites || l.recordedFiles.anyMatch(l.surveyor.Extend(n.ws.ArtifactPatterns)) {
 		// The start must be durable first. A once step must not happen without a record, and
-		// a change that may be rolled back not without that of its safety checkpoint.
+		// a change that may be rolled back not without that of its safety checkpoint. The next
+		// run must know which session a called pipeline has.
 		// And if a workstream overwrites recorded artifacts, its own or those of other
 		// workstreams, the next run must not take that for an edit.
 		l.recorder.Drain()
@@ -86,6 +90,9 @@ func (n *node) startAttempt() {
 	if n.ws.Isolate == nil && n.step.Decision != plan.Rerun && n.attempt > 1 && !n.partialTakenBack { // only before the first attempt in a run: a later attempt starts from the files that the one before it left
 		owners = l.surveyor.Owners(l.session.State())
 		partial = l.surveyor.Overwritten(l.session.State(), owners, n.ws.Name, l.surveyor.Extend(n.ws.ArtifactPatterns))
+	}
+	if n.call != nil {
+		l.calling[n] = true
 	}
 	id, recorded := restoreID(l.session.State(), n.ws.Name), rec.Artifacts
 	l.spawnWork(task.ID, workstreamSlot, func(within context.Context) func() {
@@ -127,6 +134,7 @@ type attemptResult struct {
 	failure     *state.Failure // nil after success
 	note        string         // a warning for the user
 	outside     []string       // files outside the scope of a protected workstream that changed
+	paused      *pausedCalls   // the called pipeline waits for a person; nil: it does not
 	notExecuted bool           // the task was not executed, because an earlier attempt's partial work could not be undone
 	unready     bool           // the task was not executed, because its environment could not be read
 	tree        *isolate.Tree  // the work tree in which it succeeded; nil: it ran in the workspace
@@ -163,6 +171,9 @@ func (n *node) runTask(ctx context.Context, task Task, in *survey.Surveyor) atte
 	err = errors.Join(err, n.hideOutputs(r.outputs))
 	if !res.Succeeded() {
 		r.failure = l.failures.taskFailure(n.ws.Name, "", task, res)
+		if n.call != nil {
+			n.callEnded(&r, task)
+		}
 		return r
 	}
 	if err == nil {
@@ -252,6 +263,7 @@ func maskMetric(value any, mask func(string) string) any {
 // finishAttempt records the end of an attempt. The workstream then continues with its
 // gates, its verification or a retry, or is left for the next run.
 func (n *node) finishAttempt(r attemptResult) {
+	delete(n.loop.calling, n)
 	n.loop.recordLeftovers(n.ws.Name, r.result.Leftovers)
 	n.loop.reports.end(n.reports)
 	n.takeSpending(&r.outputs)
@@ -272,6 +284,8 @@ func (n *node) finishAttempt(r attemptResult) {
 		n.resolveUncertain()
 	case r.result.Outcome == Cancelled:
 		n.rollBackThen("it was interrupted", n.interrupt)
+	case r.paused != nil:
+		n.leavePaused(r.paused)
 	default:
 		n.endFailedAttempt(r)
 	}
@@ -360,6 +374,9 @@ func (n *node) newTask(inv pipeline.Invocation) Task {
 	t.Env["RUNNER_REPORT"] = l.opts.Store.Layout().ReportPath(l.pipeline.ID, n.ws.Name, n.attempt)
 	if n.ws.ReportsOnStdout {
 		t.Env["RUNNER_REPORT"] = report.Stdout
+	}
+	if inv.Call != nil {
+		n.intoCall(&t, inv.Call)
 	}
 	t.Env["RUNNER_IDEMPOTENCY_KEY"] = plan.IdempotencyKey(l.session.State().Session, n.ws, n.digest, l.session.State().IterationOf(n.ws.Phase.Name))
 	if n.ws.Phase.Repeat != nil {

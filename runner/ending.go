@@ -17,14 +17,15 @@ type endReasons struct {
 	loop *loop
 
 	failures          []state.Failure
-	reviews           []string // gates that passed and wait for review
-	uncertain         []string // once steps that the user must resolve
-	editedWorkstreams []string // workstreams whose artifacts were edited during the run
-	edits             []edit   // edits, made during the run, of files that steps rely on
-	restoreProblems   []string // messages about artifacts that could not be restored
-	budget            string   // which budget is used up
-	requested         bool     // the user requested a pause
-	excluded          bool     // --only left out work that would have run
+	reviews           []string    // gates that passed and wait for review
+	uncertain         []string    // once steps that the user must resolve
+	editedWorkstreams []string    // workstreams whose artifacts were edited during the run
+	edits             []edit      // edits, made during the run, of files that steps rely on
+	restoreProblems   []string    // messages about artifacts that could not be restored
+	budget            string      // which budget is used up
+	calls             pausedCalls // called pipelines that wait for a person
+	requested         bool        // the user requested a pause
+	excluded          bool        // --only left out work that would have run
 	signal            string
 	unwritten         error // why a checkpoint could not be written
 }
@@ -59,6 +60,8 @@ func (en *endReasons) endEvent() (state.Event, state.Trigger, pipeline.HookEvent
 	case en.budget != "":
 		message := fmt.Sprintf("%s; `%s` goes on with the same amount again", en.budget, l.opts.Command("build "+l.pipeline.ID+" --resume --raise-budget"))
 		return pausedEvent(state.PauseBudget, message, nil), state.TriggerPause, pipeline.HookPaused
+	case len(en.calls.calls) > 0:
+		return en.pauseForCalls(), state.TriggerPause, pipeline.HookPaused
 	case len(l.openQuestions) > 0:
 		labels := slices.Sorted(maps.Keys(l.openQuestions))
 		return pausedEvent(state.PauseApproval, "waiting for an approval of "+text.Enumerate(labels), labels), state.TriggerPause, pipeline.HookPaused

@@ -59,6 +59,7 @@ type loop struct {
 	isolation     isolation
 	services      services
 	secrets       *secret.Resolver
+	calling       map[*node]bool               // the workstreams whose called pipelines run
 	heldOutputs   map[string]map[string]string // the values of sensitive outputs, by workstream and name
 	failures      failures
 	reports       *reports

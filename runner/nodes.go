@@ -30,6 +30,9 @@ type node struct {
 	task    string        // the text of its task
 	told    feedback.File // what its current attempt is told
 
+	call       *Call // of its current attempt, if the workstream calls a pipeline
+	pauseAsked bool  // the called pipeline was asked to pause
+
 	awaited          bool             // its services were started for its next attempt
 	attemptsEnded    int              // attempts in this run that have ended
 	pauses           backoff.BackOff  // yields the pauses between its attempts
@@ -60,7 +63,7 @@ func (n *node) freeMemory() {
 	if !n.skipped() {
 		n.step = nil
 	}
-	n.digest, n.pauses, n.guard = state.Digest{}, nil, nil
+	n.digest, n.pauses, n.guard, n.call = state.Digest{}, nil, nil, nil
 }
 
 func (n *node) skipped() bool { return n.step != nil && n.step.Decision == plan.Skipped }

@@ -19,6 +19,7 @@ func (l *loop) handleRequests() {
 		l.warnUser(fmt.Sprintf("the inbox can't be read: %v", err))
 	}
 	l.warnedInbox = err != nil
+	l.passOnPause()
 	for _, r := range all {
 		l.handleRequest(r, func(refusal error) {
 			if err := l.session.Answer(r, refusal); err != nil {

@@ -94,6 +94,13 @@ type Options struct {
 	// arguments; nil: "runner " and the arguments.
 	Command func(arguments string) string
 
+	// Caller is the workstream whose call this run is; nil: no pipeline calls it.
+	Caller *state.Caller
+	// CallCommand returns the command line of a process that runs a called pipeline in the
+	// directory Workspace, and that exits as the command runner does. nil: no pipeline can be
+	// called.
+	CallCommand func(Call) []string
+
 	// Next returns the command lines that the user can type next for a session in this
 	// state. Hooks are told them. nil: none.
 	Next func(st *state.State) []state.Text

@@ -47,7 +47,7 @@ func (s *State) applyEvent(seq uint64, at time.Time, e Event) error {
 		s.resume(at, e)
 	case SessionPaused:
 		s.endRun(at, StatusPaused, e.RanMS)
-		s.Pause = &Pause{Reason: e.Reason, Gates: e.Gates, Steps: e.Steps, Message: e.Message}
+		s.Pause = &Pause{Reason: e.Reason, Gates: e.Gates, Steps: e.Steps, Calls: e.Calls, Message: e.Message}
 	case SessionFailed:
 		s.endRun(at, StatusFailed, e.RanMS)
 		s.Error = &e.Error
@@ -131,6 +131,7 @@ func (s *State) startSession(seq uint64, at time.Time, e SessionStarted) error {
 		Type:          e.Type,
 		Status:        StatusInitialized,
 		CreatedAt:     at,
+		Caller:        e.Caller,
 		Pipeline:      e.Pipeline,
 		Document:      e.Document,
 		Issue:         e.Issue,

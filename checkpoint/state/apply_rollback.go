@@ -78,7 +78,8 @@ func (s *State) NewRollbackRecord(at time.Time) RollbackRecord {
 
 // GoTo replaces the state by that of a checkpoint. It keeps the list of checkpoints, the
 // history, the numbers of attempts (logs are named by them), the acts of workstreams that
-// must happen only once, and the captures of knowledge.
+// must happen only once, and the captures of knowledge. Called pipelines have gone on since
+// the checkpoint, so that the next call of each begins a new session.
 func (s *State) GoTo(record RollbackRecord, b RollbackStarted, target *State) {
 	next := target.Clone()
 	next.FormatVersion = s.FormatVersion
@@ -96,6 +97,7 @@ func (s *State) GoTo(record RollbackRecord, b RollbackStarted, target *State) {
 	if next.AdoptedSeq = s.AdoptedSeq; target.Seq < s.AdoptedSeq {
 		next.voidVerdicts()
 	}
+	next.forgetCalls()
 	next.stopRunning()
 	next.invalidate(record, b.ToSeq)
 	*s = *next

@@ -44,7 +44,7 @@ func (s *State) applyWorkstream(seq uint64, at time.Time, e Event) error {
 		s.resetWorkstream(w, "", "runs again")
 		w.Status, w.StartedAt, w.EndedAt, w.Left = Running, &at, nil, left
 		w.Attempts, w.Digest, w.Session, w.Cached, w.Repeat = e.Attempt, e.Digest, "", nil, false
-		w.Reported = 0
+		w.Reported, w.Call = 0, e.Call
 	case WorkstreamAttemptFailed:
 		due := at.Add(time.Duration(e.RetryInMS) * time.Millisecond)
 		w.Error, w.RetryAt, w.Left = &e.Error, &due, leftAt(seq, e.Left)

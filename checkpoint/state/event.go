@@ -77,6 +77,7 @@ type SessionStarted struct {
 	Baseline      map[string]Metric           `json:"baseline,omitempty"`  // metrics of the last complete session
 	Imported      *Document                   `json:"imported,omitempty"`  // the hand-written document it goes on from
 	Acts          []Act                       `json:"acts,omitempty"`      // workstreams that must happen only once, and have happened, or may have, in earlier sessions
+	Caller        *Caller                     `json:"caller,omitempty"`    // the workstream that calls the pipeline; nil: none
 	From          *State                      `json:"from,omitempty"`      // the complete session it goes on from, without its history
 	Captured      map[string]ledger.Knowledge `json:"captured,omitempty"`  // knowledge that was captured in earlier sessions
 	By            Actor                       `json:"by"`
@@ -113,15 +114,17 @@ const (
 	PauseAdopted    PauseReason = "adopted"    // it was adopted: gates are judged again
 	PauseChosen     PauseReason = "chosen"     // everything that --only chose is done
 	PauseBudget     PauseReason = "budget"     // a budget is used up
+	PauseCall       PauseReason = "call"       // a called pipeline is paused
 )
 
 // SessionPaused stops a session until a person acts.
 type SessionPaused struct {
-	Reason  PauseReason `json:"reason"`
-	Gates   []string    `json:"gates,omitempty"`       // labels of the gates it waits at
-	Steps   []string    `json:"workstreams,omitempty"` // the uncertain ones
-	Message Text        `json:"message,omitempty"`
-	RanMS   int64       `json:"ran_ms,omitempty"` // the running time, by a monotonic clock; also below
+	Reason  PauseReason  `json:"reason"`
+	Gates   []string     `json:"gates,omitempty"`       // labels of the gates it waits at
+	Steps   []string     `json:"workstreams,omitempty"` // the uncertain ones
+	Calls   []PausedCall `json:"calls,omitempty"`       // the called pipelines that are paused
+	Message Text         `json:"message,omitempty"`
+	RanMS   int64        `json:"ran_ms,omitempty"` // the running time, by a monotonic clock; also below
 }
 
 // SessionFailed ends a run because something failed; the session can be resumed.
@@ -198,6 +201,7 @@ type WorkstreamStarted struct {
 	Workstream string `json:"workstream"`
 	Attempt    int    `json:"attempt"`
 	Digest     Digest `json:"digest"`
+	Call       string `json:"call,omitempty"` // of a workstream that calls a pipeline: see Caller
 }
 
 // WorkstreamAttemptFailed ends an attempt that will be repeated.

@@ -73,6 +73,7 @@ type State struct {
 	Status        Status        `json:"status"`
 	Abandoned     bool          `json:"abandoned,omitempty"`
 	CreatedAt     time.Time     `json:"created_at"`
+	Caller        *Caller       `json:"caller,omitempty"`     // the workstream that calls the pipeline; nil: none
 	BeganFrom     *Predecessor  `json:"began_from,omitempty"` // the complete session whose records it began with
 	UpdatedAt     time.Time     `json:"updated_at"`
 	Pipeline      FileRef       `json:"pipeline"`
@@ -170,6 +171,7 @@ type Workstream struct {
 	Rejected   string          `json:"rejected,omitempty"` // the gate whose rejection asks for it again
 	Imported   bool            `json:"imported,omitempty"`
 	Session    string          `json:"session,omitempty"` // the earlier session that made this record, "" for this session
+	Call       string          `json:"call,omitempty"`    // of a workstream that calls a pipeline: see Caller
 	Cached     *Cached         `json:"cached,omitempty"`  // the earlier run whose result this is, nil where it was run
 	Adopted    Adoption        `json:"adopted,omitempty"` // how it was decided that it is done, where no run recorded it
 	Repeat     bool            `json:"repeat,omitempty"`  // it may run although it has happened before
@@ -291,10 +293,11 @@ type Failure struct {
 
 // Pause is what a paused session waits for.
 type Pause struct {
-	Reason  PauseReason `json:"reason"`
-	Gates   []string    `json:"gates,omitempty"`
-	Steps   []string    `json:"workstreams,omitempty"`
-	Message Text        `json:"message,omitempty"`
+	Reason  PauseReason  `json:"reason"`
+	Gates   []string     `json:"gates,omitempty"`
+	Steps   []string     `json:"workstreams,omitempty"`
+	Calls   []PausedCall `json:"calls,omitempty"`
+	Message Text         `json:"message,omitempty"`
 }
 
 // Capture is a capture of the workspace's files, and the commit that recorded it.

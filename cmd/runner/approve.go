@@ -100,7 +100,7 @@ func runAnswer(ctx context.Context, env *cli.Environment, o answerOptions, verb 
 	}
 	st = change.StateAfterFinish(ctx, store, st)
 	a := &answer{env: env, prd: prd, pipeline: o.pipeline, verb: verb, by: env.Actor(), comment: state.Text(o.message),
-		resume: advice.ResumeCommand(prd, string(st.Pipeline.Path)) + o.pipeline.VariableFlags(st.Sensitive)}
+		resume: advice.ResumeSession(st, o.pipeline.VariableFlags(st.Sensitive))}
 	g, err := waiting(st, o.gate)
 	if err != nil {
 		return err
@@ -202,8 +202,12 @@ func (a *answer) record(ctx context.Context, session *checkpoint.Session) error 
 }
 
 // compare refuses an approval if what the gate asked about has changed. If the pipeline
-// can't be evaluated, compare tells the user that the next build compares.
+// can't be evaluated, compare tells the user that the next build compares. For a called
+// pipeline, only the next build does.
 func (a *answer) compare(ctx context.Context, st *state.State, g *state.Gate) error {
+	if st.Caller != nil { // only the caller knows the values of its variables
+		return nil
+	}
 	cfg, err := a.env.LoadConfig()
 	if err != nil {
 		return err

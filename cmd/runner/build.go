@@ -172,6 +172,7 @@ type build struct {
 	start   begin.Start
 	saved   *plan.Plan // the plan of --plan, nil without it
 	options buildOptions
+	caller  *state.Caller // the workstream that calls the pipeline; nil: none
 }
 
 // newStarter returns what decides how this build begins.
@@ -242,6 +243,7 @@ func (b *build) runEngine(ctx context.Context, session *checkpoint.Session) (end
 	o.Hide = b.Hide
 	o.Fresh, o.Imported, o.Predecessor, o.Saved, o.Select = b.start.Fresh, b.start.Imported, b.start.Predecessor, b.saved, b.options.selection
 	o.Next = b.next
+	o.Caller, o.CallCommand = b.caller, callCommand(b.env, b.cfg)
 	o.NoCache, o.RaiseBudget = b.start.NoCache, b.options.raiseBudget
 	o.PlanFile, o.SimilarProgram = b.env.InWorkspace(b.options.plan), x.executor.Similar
 	if b.person != nil && b.env.Options.Output != string(view.JSON) {

@@ -100,6 +100,9 @@ func runCheckpointRollback(ctx context.Context, env *cli.Environment, o checkpoi
 	if err != nil {
 		return err
 	}
+	if err := load.RefuseCalled(env, cfg, o.prd); err != nil {
+		return err
+	}
 	w, err := load.GuardedWorkspace(ctx, env, cfg, store, o.prd)
 	if err != nil {
 		return err

@@ -30,7 +30,8 @@ func commandLine(t *testing.T) *cobra.Command {
 	return root
 }
 
-// leaves returns the commands without subcommands, by path.
+// leaves returns the commands without subcommands, by path. It leaves out those that only
+// Runner itself uses.
 func leaves(cmd *cobra.Command) map[string]*cobra.Command {
 	found := make(map[string]*cobra.Command)
 	for _, child := range cmd.Commands() {
@@ -40,7 +41,9 @@ func leaves(cmd *cobra.Command) map[string]*cobra.Command {
 			}
 			continue
 		}
-		found[child.CommandPath()] = child
+		if !child.Hidden {
+			found[child.CommandPath()] = child
+		}
 	}
 	return found
 }

@@ -64,7 +64,7 @@ func runOverride(ctx context.Context, env *cli.Environment, o overrideOptions) e
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(env.Stdout, "Overridden: the review of %s\nNext: %s\n", o.prd, env.Command(advice.ResumeCommand(o.prd, string(st.Pipeline.Path))))
+	fmt.Fprintf(env.Stdout, "Overridden: the review of %s\nNext: %s\n", o.prd, env.Command(advice.ResumeSession(st, "")))
 	return nil
 }
 

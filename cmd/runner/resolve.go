@@ -83,7 +83,7 @@ func runResolve(ctx context.Context, env *cli.Environment, o resolveOptions) err
 		return err
 	}
 	st = change.StateAfterFinish(ctx, store, st)
-	resume := advice.ResumeCommand(prd, string(st.Pipeline.Path)) + o.pipeline.VariableFlags(st.Sensitive)
+	resume := advice.ResumeSession(st, o.pipeline.VariableFlags(st.Sensitive))
 	if err := checkUncertain(st, o.workstream, resume); err != nil {
 		return err
 	}
@@ -216,6 +216,9 @@ func (r *resolving) adoptedWork(ctx context.Context, st *state.State) (runner.Ad
 	cfg, err := r.env.LoadConfig()
 	if err != nil {
 		return runner.Adopted{}, err
+	}
+	if st.Caller != nil { // only the caller knows the values of its variables
+		return runner.Adopt(ctx, runner.Options{Store: r.store}, st, r.request.Workstream, r.outputs)
 	}
 	ref := r.pipeline
 	if ref.File == "" {

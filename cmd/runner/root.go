@@ -99,7 +99,7 @@ func addCommands(root *cobra.Command, env *cli.Environment) {
 			{"config", newConfigCommand},
 		}},
 		{"other", "Other commands:", []entry{
-			{"version", newVersionCommand},
+			{"version", newVersionCommand}, {"call", newCallCommand},
 		}},
 	}
 	for _, g := range groups {

@@ -56,6 +56,7 @@ type Workstream struct {
 	Services  []string `json:"services,omitempty"` // that it needs
 	Agent     string   `json:"agent,omitempty"`    // the agent that does it
 	Isolate   string   `json:"isolate,omitempty"`  // from what its work tree is made: copy or git; "": it runs in the workspace
+	Calls     string   `json:"calls,omitempty"`    // the file of the pipeline that it calls
 	Gates     []Gate   `json:"gates"`
 }
 
@@ -92,7 +93,7 @@ func New(p *pipeline.Pipeline) *Graph {
 func newWorkstream(w *pipeline.Workstream) Workstream {
 	node := Workstream{
 		Name: w.Name, Title: w.Title, Batch: w.Batch, Effect: string(w.Effect), Gates: newGates(w.Gates),
-		DependsOn: append([]string{}, w.DependsOn...), Uses: []string{}, MayFail: w.AllowFailure, Services: w.Services,
+		DependsOn: append([]string{}, w.DependsOn...), Uses: []string{}, MayFail: w.AllowFailure, Services: w.Services, Calls: w.Calls,
 	}
 	if w.RunOn != pipeline.RunOnSucceeded {
 		node.RunOn = string(w.RunOn)
@@ -139,6 +140,9 @@ func (w Workstream) label() string {
 	label := nodeLabel(w.Name, w.Title)
 	if w.Agent != "" {
 		label += " (" + sanitized(w.Agent) + ")"
+	}
+	if w.Calls != "" {
+		label += " (calls " + sanitized(w.Calls) + ")"
 	}
 	if len(w.Services) > 0 {
 		label += " (with " + sanitized(strings.Join(w.Services, ", ")) + ")"

@@ -66,7 +66,7 @@ func (s subject) outcomeUnknown() bool {
 
 // decideIgnoringOnly decides a workstream without regard to --only.
 func decideIgnoringOnly(s subject) Step {
-	step := Step{Kind: WorkstreamStep, Name: s.ws.Name, Title: s.ws.Title}
+	step := Step{Kind: WorkstreamStep, Name: s.ws.Name, Title: s.ws.Title, Calls: s.ws.Calls}
 	if s.ws.Isolate != nil {
 		step.Isolate = s.ws.Isolate.From
 	}

@@ -121,6 +121,7 @@ type Step struct {
 	Kind     StepKind     `json:"kind"`
 	Name     string       `json:"name"` // the workstream's name, or the gate's label
 	Title    string       `json:"title,omitempty"`
+	Calls    string       `json:"calls,omitempty"` // the file of the pipeline that the workstream calls
 	Decision Decision     `json:"decision"`
 	Reason   state.Text   `json:"reason"`
 	Changes  []Change     `json:"changes,omitempty"`  // what changed, for a rerun

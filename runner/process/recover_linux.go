@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -19,7 +20,8 @@ import (
 // SIGKILL. It returns a description of each once all have ended. It skips processes of
 // other users, this program and its ancestors, and the tasks of this executor.
 //
-// It recognizes a process by RUNNER_SESSION in its environment, or by output that goes
+// It recognizes a process by RUNNER_SESSION in its environment, by RUNNER_CALLERS if it
+// belongs to a pipeline that the session calls, or by output that goes
 // into the directory logs, unless logs is "". It does not find a process that cleared its
 // environment and writes elsewhere. If a process of another user has a log open, the
 // error is an *UnseenError.
@@ -184,7 +186,8 @@ func sessionMark(session, logs string) mark {
 // matches reports whether a process has the mark.
 func (m mark) matches(pid int, environ []byte) bool {
 	value, ok := lookUpEnviron(environ, m.name)
-	return ok && value == m.value || m.logs != "" && writesInto(pid, m.logs)
+	callers, _ := lookUpEnviron(environ, callersVariable)
+	return ok && value == m.value || m.name == sessionVariable && slices.Contains(strings.Fields(callers), m.value) || m.logs != "" && writesInto(pid, m.logs)
 }
 
 // writesInto reports whether a process has its standard output or error open for writing in

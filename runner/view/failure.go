@@ -165,6 +165,8 @@ func Waits(p state.Pause) string {
 		s = "it was adopted"
 	case state.PauseBudget:
 		s = "a budget is used up"
+	case state.PauseCall:
+		s = "a called pipeline is paused"
 	case state.PauseChosen:
 		s = "only some workstreams were chosen"
 	default:

@@ -129,6 +129,9 @@ func writeSteps(p *page, steps []plan.Step, choice plan.OnConflict) error {
 	said := sameReasons{}
 	for _, s := range steps {
 		name := Named(s.Name, s.Title)
+		if s.Calls != "" {
+			name += " (calls " + s.Calls + ")"
+		}
 		if s.Kind == plan.GateStep {
 			name = "  " + s.Name
 		}

@@ -35,7 +35,7 @@ func Resume(st *state.State, given, purpose string) []Suggestion {
 	if st == nil || st.Status == state.StatusComplete && st.Rollback == nil {
 		return nil
 	}
-	return []Suggestion{{ResumeCommand(st.PRD, string(st.Pipeline.Path)) + given, purpose}}
+	return []Suggestion{{ResumeSession(st, given), purpose}}
 }
 
 // Abandon suggests to abandon a session, unless it is complete.
@@ -48,6 +48,15 @@ func Abandon(st *state.State, purpose string) []Suggestion {
 
 // ResumeCommand returns the command that resumes a session.
 func ResumeCommand(prd, pipeline string) string { return StartCommand(prd, pipeline) + " --resume" }
+
+// ResumeSession returns the command that resumes a session. given holds the flags that set
+// variables of its pipeline. A called pipeline is resumed with the first of its callers.
+func ResumeSession(st *state.State, given string) string {
+	if c := st.Caller; c != nil {
+		return ResumeCommand(c.Root, string(c.File))
+	}
+	return ResumeCommand(st.PRD, string(st.Pipeline.Path)) + given
+}
 
 // StartCommand returns the command that starts a session. It names the pipeline's file if
 // that is not in a usual place. It can't name a pipeline that came through a pipe, which

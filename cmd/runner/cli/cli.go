@@ -50,6 +50,7 @@ type Environment struct {
 	Stderr     *show.Screen
 	Now        func() time.Time
 	IsTerminal func(stream any) bool
+	Executable func() (string, error)            // the path of this program
 	Abs        func(path string) (string, error) // makes a path absolute; relative paths are relative to the working directory
 
 	advice.CommandLine
@@ -57,6 +58,7 @@ type Environment struct {
 	flagSet *pflag.FlagSet // of the running command
 	Running bool           // the command line was valid, and the command's own code has begun
 	TypedIn string         // the directory in which the user typed the command; absolute; "" if it is the workspace
+	Callers []string       // the sessions that call the pipeline which this process runs
 	Signals Signals        // ask this process to end
 
 	config   *config.Config // set by LoadConfig
@@ -85,6 +87,7 @@ func ThisProcess() *Environment {
 		Stderr:     show.NewScreen(os.Stderr),
 		Now:        time.Now,
 		IsTerminal: isTerminal,
+		Executable: os.Executable,
 		Abs:        filepath.Abs,
 	}
 }

@@ -47,6 +47,8 @@ type Config struct {
 	// IDPattern matches a whole PRD id; IDPatternText is its source.
 	IDPattern     *regexp.Regexp `mapstructure:"-"`
 	IDPatternText string         `mapstructure:"id_pattern"`
+	// SessionPattern matches the id of a session: that of a PRD, or of a called pipeline.
+	SessionPattern *regexp.Regexp `mapstructure:"-"`
 
 	settings func() []Setting // every key, in the order of the table
 }
@@ -106,6 +108,20 @@ func Load(from Sources) (*Config, error) {
 
 // Settings returns every key with its value, in the order of Keys.
 func (c *Config) Settings() []Setting { return c.settings() }
+
+// Root returns the PRD to whose pipeline a session belongs. For a called pipeline, that is the
+// PRD that people build, and called is true.
+func (c *Config) Root(id string) (root string, called bool) {
+	if c.IDPattern.MatchString(id) || !c.SessionPattern.MatchString(id) {
+		return id, false
+	}
+	for i := range len(id) {
+		if id[i] == '.' && c.IDPattern.MatchString(id[:i]) {
+			return id[:i], true
+		}
+	}
+	return id, false
+}
 
 // StatePerPRD reports whether there are several state directories, so that the one of a
 // command is known only with a PRD.
@@ -185,6 +201,12 @@ func mergeLayers(layers []layer, problems *Error) (*Config, error) {
 		problems.addMistake(sources["id_pattern"], "id_pattern is not a regular expression: %v", err)
 	}
 	cfg.IDPattern = pattern
+	if err == nil {
+		cfg.SessionPattern, err = regexp.Compile("^(?:" + cfg.IDPatternText + ")(?:" + state.CalledIDPattern + ")?$")
+		if err != nil {
+			return nil, fmt.Errorf("compile id_pattern: %w", err)
+		}
+	}
 	if sources["on_conflict"] == "default" {
 		cfg.OnConflict = "" // the user has not chosen, so the gate judges edits made after it failed
 	}

@@ -41,6 +41,9 @@ type Setup struct {
 // files that hold a sensitive value. SetUp refuses a pipeline if a name that its session
 // records holds a sensitive value. The caller must close the setup.
 func SetUp(ctx context.Context, env *cli.Environment, cfg *config.Config, ref PipelineRef) (*Setup, error) {
+	if err := RefuseCalled(env, cfg, ref.PRD); err != nil {
+		return nil, err
+	}
 	p, err := Pipeline(env, cfg, ref)
 	if err != nil {
 		return nil, err
@@ -72,6 +75,11 @@ func SetUpPipeline(ctx context.Context, env *cli.Environment, cfg *config.Config
 	if err != nil {
 		return nil, err
 	}
+	return setUpIn(ctx, env, cfg, dir, p, masker)
+}
+
+// setUpIn sets up a pipeline whose state directory is known.
+func setUpIn(ctx context.Context, env *cli.Environment, cfg *config.Config, dir string, p *pipeline.Pipeline, masker *mask.Masker) (*Setup, error) {
 	store, err := openStateDir(env, cfg, dir, PipelineRef{}, p)
 	if err != nil {
 		return nil, err

@@ -181,6 +181,9 @@ func ReadPipeline(env *cli.Environment, cfg *config.Config, ref PipelineRef) (*P
 	}
 	parsed, _ := pipeline.Parse(source, env.Display(path))
 	in := pipeline.Inputs{Variables: inputs, Open: ref.AllowUnset, Workspace: env.Workdir, IDPattern: cfg.IDPattern, Hidden: hiddenIn(env, cfg, parsed), Links: workspaceLinks{env.Workdir}}
+	if _, called := cfg.Root(ref.PRD); called {
+		in.SessionID = ref.PRD
+	}
 	if ref.warnUnmatched {
 		files, err := workspace.Open(workspace.Options{Dir: env.Workdir})
 		if err != nil {
@@ -229,7 +232,7 @@ func matchesAny(files *workspace.Workspace) func(patterns []string) bool {
 
 // CheckPRD refuses an id that does not match the configured pattern.
 func CheckPRD(env *cli.Environment, cfg *config.Config, id string) error {
-	if cfg.IDPattern.MatchString(id) {
+	if cfg.SessionPattern.MatchString(id) {
 		if err := disk.CheckID(id); err != nil {
 			return &advice.UsageError{Err: err}
 		}
@@ -265,6 +268,9 @@ func lookUpPipeline(env *cli.Environment, cfg *config.Config, ref PipelineRef) (
 		return env.Path(ref.File), nil
 	case ref.PRD == "":
 		return onlyPipeline(env, cfg)
+	}
+	if root, called := cfg.Root(ref.PRD); called {
+		return calledPipeline(env, cfg, ref.PRD, root)
 	}
 	var tried []string
 	for _, dir := range PipelineDirs(env, cfg) {

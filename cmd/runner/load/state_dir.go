@@ -22,6 +22,9 @@ import (
 // stateDir returns the state directory of a PRD, absolute. It reads the pipeline's file only
 // if the directory depends on the number of the issue.
 func stateDir(env *cli.Environment, cfg *config.Config, ref PipelineRef) (string, error) {
+	if root, called := cfg.Root(ref.PRD); called { // its session is where that of its caller is
+		ref.PRD, ref.File = root, ""
+	}
 	if !cfg.StatePerIssue() {
 		return env.Path(cfg.StateDir(ref.PRD, "")), nil
 	}

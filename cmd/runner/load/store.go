@@ -40,7 +40,7 @@ func openStateDir(env *cli.Environment, cfg *config.Config, dir string, ref Pipe
 	return checkpoint.OpenStore(dir, checkpoint.Options{
 		Now:       env.Now,
 		Policy:    cfg.Policy(),
-		IDPattern: cfg.IDPattern,
+		IDPattern: cfg.SessionPattern,
 		Version:   env.Version,
 		Git:       process.NewCommander(env.ChildEnvironment()),
 		Include:   pipeline.Patterns(cfg.Workspace.Include),

@@ -42,6 +42,7 @@ type SessionStatus struct {
 	Uncertain      []string             `json:"uncertain"`
 	Error          *state.Failure       `json:"error,omitempty"`
 	Pause          *state.Pause         `json:"pause,omitempty"`
+	Caller         *state.Caller        `json:"caller,omitempty"` // the workstream that calls the pipeline
 	Interrupted    string               `json:"interrupted,omitempty"`
 	Abandoned      bool                 `json:"abandoned,omitempty"` // given up; it can be resumed, because it was imported again or never archived
 	Hooks          *state.Hooks         `json:"hooks,omitempty"`     // hooks of the last run that did not end
@@ -172,7 +173,7 @@ func (s *SessionStatus) AddTakenBack(cmdline advice.CommandLine, takenBack []rol
 }
 
 func (s *SessionStatus) setState(st *state.State) {
-	s.pipeline = string(st.Pipeline.Path)
+	s.pipeline, s.Caller = string(st.Pipeline.Path), st.Caller
 	s.Title, s.Status, s.Session, s.Seq, s.Resumes = st.Title, st.Status, st.Session, st.Seq, st.Resumes
 	s.CreatedAt, s.UpdatedAt, s.CurrentPhase, s.TotalPhases = st.CreatedAt, st.UpdatedAt, st.CurrentPhase, len(st.Phases)
 	s.BeganFrom = st.BeganFrom
@@ -301,6 +302,9 @@ func (s SessionStatus) NextWith(cmdline advice.CommandLine, now time.Time, given
 // nextCommands returns the commands to type next.
 func (s SessionStatus) nextCommands(cmdline advice.CommandLine, now time.Time) []string {
 	resume := cmdline.Command(advice.ResumeCommand(s.PRD, s.pipeline)) + s.variableFlags
+	if c := s.Caller; c != nil { // it is resumed with the first of its callers
+		resume = cmdline.Command(advice.ResumeCommand(c.Root, string(c.File)))
+	}
 	if s.Owner != nil {
 		return append(s.answers(cmdline, now), cmdline.Command("logs "+s.PRD+" -f"))
 	}
@@ -357,11 +361,28 @@ func (s SessionStatus) answers(cmdline advice.CommandLine, now time.Time) []stri
 			answers = append(answers, cmdline.Command("approve "+s.PRD+" "+text.ShellWord(q.Gate)+advice.InputFlags(q.Inputs)))
 		}
 	}
+	if s.Pause != nil {
+		answers = append(answers, answersOfCalls(cmdline, s.Pause.Calls)...)
+	}
 	for _, name := range s.Uncertain {
 		resolve := cmdline.Command("resolve " + s.PRD + " " + text.ShellWord(name))
 		answers = append(answers, resolve+" --done"+s.variableFlags, resolve+" --rerun")
 	}
 	return answers
+}
+
+// answersOfCalls returns the commands that answer what called pipelines wait for.
+func answersOfCalls(cmdline advice.CommandLine, calls []state.PausedCall) []string {
+	var commands []string
+	for _, call := range calls {
+		if len(call.Gates) == 0 {
+			commands = append(commands, cmdline.Command("status "+call.PRD))
+		}
+		for _, gate := range call.Gates {
+			commands = append(commands, cmdline.Command("approve "+call.PRD+" "+text.ShellWord(gate)))
+		}
+	}
+	return commands
 }
 
 // WrittenFailure returns the error in a document written by hand, nil if it has none.

@@ -1,0 +1,60 @@
+package load
+
+import (
+	"context"
+	"fmt"
+
+	"prdrunner/checkpoint"
+	"prdrunner/cmd/runner/advice"
+	"prdrunner/cmd/runner/cli"
+	"prdrunner/cmd/runner/config"
+	"prdrunner/runner"
+)
+
+// SetUpCalled is SetUp for a called pipeline. Its session stays in the state directory of its
+// caller when it is complete, because the caller reads it. It captures no files: those of the
+// whole workspace belong to the checkpoints of the caller.
+func SetUpCalled(ctx context.Context, env *cli.Environment, cfg *config.Config, stateDir string, ref PipelineRef) (*Setup, error) {
+	cfg.Checkpoint.Retention.OnComplete = string(checkpoint.KeepOnComplete)
+	cfg.Checkpoint.Capture = runner.CaptureOff
+	if cfg.Checkpoint.Git.Mode == "commit" {
+		cfg.Checkpoint.Git.Mode = "ref"
+	}
+	p, err := Pipeline(env, cfg, ref)
+	if err != nil {
+		return nil, err
+	}
+	masker, err := newMasker(env, p)
+	if err != nil {
+		return nil, err
+	}
+	setup, err := setUpIn(ctx, env, cfg, stateDir, p, masker)
+	if err != nil {
+		return nil, err
+	}
+	if err := setup.checkRecordedNames(ctx, env); err != nil {
+		setup.Close()
+		return nil, err
+	}
+	setup.file = ref.File
+	return setup, nil
+}
+
+// RefuseCalled refuses what is done with a called pipeline only through the PRD whose pipeline
+// calls it.
+func RefuseCalled(env *cli.Environment, cfg *config.Config, prd string) error {
+	root, called := cfg.Root(prd)
+	if !called {
+		return nil
+	}
+	return advice.With(advice.Usagef("%s is a pipeline that %s calls, and runs and goes back with it", prd, root),
+		fmt.Sprintf("`%s` continues both, `%s` shows the checkpoints to which both can go back", env.Command("build "+root+" --resume"), env.Command("checkpoint list "+root)))
+}
+
+// calledPipeline returns the file of a called pipeline, which its session knows.
+func calledPipeline(env *cli.Environment, cfg *config.Config, prd, root string) (string, error) {
+	if file := ranFile(env, cfg, prd); file != "" {
+		return env.Path(file), nil
+	}
+	return "", advice.With(advice.Usagef("there is no session of %s, which a pipeline of %s calls", prd, root), fmt.Sprintf("`%s` shows what there is", env.Command("status")))
+}

@@ -1,0 +1,7 @@
+pipeline "one" {
+  phase "a" {
+    workstream "w" {
+      call { file = "called/two.hcl" }
+    }
+  }
+}

@@ -1,0 +1,7 @@
+pipeline "two" {
+  phase "a" {
+    workstream "w" {
+      call { file = "called/one.hcl" }
+    }
+  }
+}

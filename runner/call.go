@@ -1,0 +1,244 @@
+package runner
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/state"
+	"prdrunner/checkpoint/text"
+	"prdrunner/pipeline"
+	"prdrunner/runner/plan"
+)
+
+// A workstream that calls a pipeline runs another process of Runner, which runs the called
+// pipeline in a session of its own. To this engine that is a task like any other: it has a
+// slot, a log and a timeout, and is stopped, repeated and found after a kill like any other.
+// What differs is here: the command line, how the session of the called pipeline is chosen,
+// and what the end of the process means.
+
+// Call is the call of a pipeline, as the process that runs it needs it.
+type Call struct {
+	PRD      string // the id of the called pipeline's session
+	Caller   state.Caller
+	File     string // of the called pipeline, relative to the workspace
+	Parallel int    // the maximum number of its processes at once
+	NoCache  bool   // run its workstreams even if an earlier run has their results
+}
+
+// errCallEnded reports that a called pipeline has ended before it was asked something.
+var errCallEnded = errors.New("it has ended")
+
+// callEndGrace is how much longer than its processes a called pipeline may take to end.
+const callEndGrace = 5 * time.Second
+
+// The exit codes of Runner that the engine knows.
+const (
+	exitFailed = 1 // something has failed
+	exitPaused = 3 // the session waits for a person
+)
+
+// CalledID returns the id of the session of the pipeline that a workstream calls.
+func CalledID(prd string, ws *pipeline.Workstream) string {
+	if ws.Name == ws.Block {
+		return state.CalledID(prd, ws.Block, nil)
+	}
+	return state.CalledID(prd, ws.Block, &ws.Key)
+}
+
+// CalledOutputs evaluates the outputs of a called pipeline whose session is complete.
+func CalledOutputs(p *pipeline.Pipeline, st *state.State) (map[string]string, error) {
+	planner := plan.New(p, st, plan.NewFacts(st), "", &plan.Chosen{})
+	outputs, diags := p.Outputs(planner.Results(true, 0))
+	if diags.HasErrors() {
+		return nil, fmt.Errorf("evaluate the outputs of %s: %w", st.PRD, diags)
+	}
+	return outputs, nil
+}
+
+// newCall returns the call that the next attempt of a workstream makes.
+func (n *node) newCall(called *pipeline.Called) *Call {
+	l := n.loop
+	st := l.session.State()
+	caller := state.Caller{PRD: st.PRD, Session: st.Session, Workstream: n.ws.Name, Call: n.callID(), Root: st.PRD, File: st.Pipeline.Path}
+	if outer := st.Caller; outer != nil {
+		caller.Root, caller.File = outer.Root, outer.File
+	}
+	return &Call{PRD: CalledID(st.PRD, n.ws), Caller: caller, File: called.File, Parallel: l.callShare(), NoCache: l.opts.NoCache}
+}
+
+// id returns the id of a call, "" for nil.
+func (c *Call) id() string {
+	if c == nil {
+		return ""
+	}
+	return c.Caller.Call
+}
+
+// callID returns the id of the call: the recorded one, or a new one for the first attempt, and
+// in each iteration of a phase that repeats.
+func (n *node) callID() string {
+	st := n.loop.session.State()
+	iteration := ""
+	if n.ws.Phase.Repeat != nil {
+		iteration = "/" + strconv.Itoa(st.IterationOf(n.ws.Phase.Name))
+	}
+	if had := st.Workstream(n.ws.Name).Call; had != "" && (iteration == "" || strings.HasSuffix(had, iteration)) {
+		return had
+	}
+	return uuid.NewString() + iteration
+}
+
+// callShare returns how many processes a called pipeline may run at once: its share of the
+// limit of this run, if all calls of the phase run at the same time.
+func (l *loop) callShare() int {
+	calls := 0
+	for _, ws := range l.phase.phase.Workstreams {
+		if ws.Calls != "" {
+			calls++
+		}
+	}
+	return max(1, l.opts.Parallel/max(1, calls))
+}
+
+// intoCall makes a task run a called pipeline. The values of the variables go through the
+// environment, because some may be sensitive.
+func (n *node) intoCall(t *Task, called *pipeline.Called) {
+	l := n.loop
+	if l.opts.CallCommand == nil {
+		t.unready = errors.New("this program can't run called pipelines")
+		return
+	}
+	t.Command = l.opts.CallCommand(*n.call)
+	t.Grace += time.Duration(n.ws.CallLevels) * callEndGrace
+	for name, value := range called.Variables {
+		t.Env[pipeline.EnvironmentPrefix+name] = value
+	}
+}
+
+// callEnded takes the end of the process of a called pipeline: why the pipeline has failed, or
+// that it waits.
+func (n *node) callEnded(r *attemptResult, task Task) {
+	l := n.loop
+	if r.result.Outcome != Exited || r.result.Succeeded() {
+		return
+	}
+	snap, err := l.opts.Store.Load(n.call.PRD)
+	if err != nil || snap.State == nil || snap.State.Caller == nil || snap.State.Caller.Call != n.call.Caller.Call {
+		return // it has not begun; its log says why
+	}
+	switch st := snap.State; {
+	case r.result.ExitCode == exitPaused && st.Status == state.StatusPaused && st.Pause != nil:
+		r.paused = pausedCall(st)
+	case st.Status == state.StatusFailed && st.Error != nil:
+		r.failure = l.failures.callFailure(n.ws.Name, task, st)
+	}
+}
+
+// pausedCall says what a called pipeline waits for.
+func pausedCall(st *state.State) *pausedCalls {
+	p := &pausedCalls{message: st.PRD + " is paused"}
+	if st.Pause.Message != "" {
+		p.message = fmt.Sprintf("%s is paused: %s", st.PRD, st.Pause.Message)
+	}
+	gates := waitingGates(st)
+	if p.calls = st.Pause.Calls; len(gates) > 0 || len(p.calls) == 0 {
+		p.calls = append(slices.Clip(p.calls), state.PausedCall{PRD: st.PRD, Gates: gates})
+	}
+	return p
+}
+
+// waitingGates returns the labels of the gates that wait for a person.
+func waitingGates(st *state.State) []string {
+	var labels []string
+	add := func(gates []*state.Gate) {
+		for _, g := range gates {
+			if g.Status == state.Waiting {
+				labels = append(labels, g.Label)
+			}
+		}
+	}
+	for _, p := range st.Phases {
+		for _, w := range p.Workstreams {
+			add(w.Gates)
+		}
+		add(p.Gates)
+	}
+	return labels
+}
+
+// pausedCalls are the sessions that wait below one call.
+type pausedCalls struct {
+	message string
+	calls   []state.PausedCall
+}
+
+// callFailure returns the failure of a workstream whose called pipeline has failed.
+func (fs *failures) callFailure(owner string, task Task, st *state.State) *state.Failure {
+	f := *st.Error
+	where := f.Gate
+	if where == "" {
+		where = f.Workstream
+	}
+	message := st.PRD + " failed"
+	if where != "" {
+		message += " at " + where
+	}
+	message += ": " + string(f.Message)
+	if where != "" && f.Log != "" {
+		message += fmt.Sprintf(" (`%s` shows it)", fs.opts.Command("logs "+st.PRD+" "+text.ShellWord(where)))
+	}
+	return &state.Failure{
+		Workstream: owner, Outcome: string(Exited), ExitCode: exitFailed, Message: state.Text(shorten(fs.opts.Mask(message))),
+		File: f.File, Line: f.Line, Column: f.Column, Log: state.Text(filepath.Base(task.Log)),
+	}
+}
+
+// leavePaused records that a workstream was left because its called pipeline waits. The next
+// run continues it.
+func (n *node) leavePaused(p *pausedCalls) {
+	l := n.loop
+	l.cause.calls.message = strings.TrimPrefix(l.cause.calls.message+"; "+n.ws.Name+": "+p.message, "; ")
+	l.cause.calls.calls = append(l.cause.calls.calls, p.calls...)
+	n.interrupt()
+}
+
+// pauseForCalls returns the event of a run that pauses because called pipelines wait.
+func (en *endReasons) pauseForCalls() state.SessionPaused {
+	l := en.loop
+	message := en.calls.message
+	labels := slices.Sorted(maps.Keys(l.openQuestions))
+	if len(labels) > 0 {
+		message += "; waiting for an approval of " + text.Enumerate(labels)
+	}
+	e := pausedEvent(state.PauseCall, shorten(l.opts.Mask(message)), labels)
+	e.Calls = en.calls.calls
+	return e
+}
+
+// passOnPause asks the called pipelines that run to pause, after the user has asked this run
+// to. Each is asked once, as soon as it owns its session.
+func (l *loop) passOnPause() {
+	if !l.cause.requested || l.tasksCancelled() {
+		return
+	}
+	for n := range l.calling {
+		if owner, err := l.opts.Store.Owner(n.call.PRD); n.pauseAsked || err != nil || owner == nil {
+			continue
+		}
+		n.pauseAsked = true
+		request := checkpoint.Request{PRD: n.call.PRD, Verb: checkpoint.VerbPause, Comment: "its caller pauses", By: l.opts.By, At: l.opts.Now()}
+		go func() {
+			// It may have ended meanwhile, which is as good.
+			_ = l.opts.Store.Ask(l.grace, request, func(*checkpoint.Session) error { return errCallEnded })
+		}()
+	}
+}
