@@ -47,7 +47,7 @@ type Options struct {
 	FS        store.FS         // nil: the operating system's
 	Now       func() time.Time // nil: time.Now
 	Policy    Policy           // zero: DefaultPolicy
-	IDPattern *regexp.Regexp   // nil: PRD- and at least three digits
+	IDPattern *regexp.Regexp   // of PRDs and called pipelines; nil: PRD- and at least three digits, and what a call adds
 	Version   string           // the version of Runner
 	RescueDir string           // for commits that could not be written to the journal; "": the system's temporary directory
 	// Git starts git, to find out which files of the state directory it tracks; nil: Runner
@@ -94,7 +94,7 @@ func OpenStore(dir string, o Options) (*Store, error) {
 		o.Policy = DefaultPolicy()
 	}
 	if o.IDPattern == nil {
-		o.IDPattern = regexp.MustCompile(state.DefaultIDPattern)
+		o.IDPattern = regexp.MustCompile(state.DefaultIDPattern + "(?:" + state.CalledIDPattern + ")?")
 	}
 	if o.RescueDir == "" {
 		o.RescueDir = os.TempDir()

@@ -27,11 +27,12 @@ import (
 
 // Call is the call of a pipeline, as the process that runs it needs it.
 type Call struct {
-	PRD      string // the id of the called pipeline's session
-	Caller   state.Caller
-	File     string // of the called pipeline, relative to the workspace
-	Parallel int    // the maximum number of its processes at once
-	NoCache  bool   // run its workstreams even if an earlier run has their results
+	PRD         string // the id of the called pipeline's session
+	Caller      state.Caller
+	File        string // of the called pipeline, relative to the workspace
+	Parallel    int    // the maximum number of its processes at once
+	RaiseBudget bool   // budgets that are used up count anew
+	NoCache     bool   // run its workstreams even if an earlier run has their results
 }
 
 // errCallEnded reports that a called pipeline has ended before it was asked something.
@@ -72,7 +73,7 @@ func (n *node) newCall(called *pipeline.Called) *Call {
 	if outer := st.Caller; outer != nil {
 		caller.Root, caller.File = outer.Root, outer.File
 	}
-	return &Call{PRD: CalledID(st.PRD, n.ws), Caller: caller, File: called.File, Parallel: l.callShare(), NoCache: l.opts.NoCache}
+	return &Call{PRD: CalledID(st.PRD, n.ws), Caller: caller, File: called.File, Parallel: l.callShare(), NoCache: l.opts.NoCache, RaiseBudget: l.opts.RaiseBudget}
 }
 
 // id returns the id of a call, "" for nil.
@@ -95,6 +96,16 @@ func (n *node) callID() string {
 		return had
 	}
 	return uuid.NewString() + iteration
+}
+
+// resumeCommand returns the command line that resumes the session, with more flags. A called
+// pipeline is resumed with the first of its callers.
+func (l *loop) resumeCommand(flags string) string {
+	prd := l.pipeline.ID
+	if l.opts.Caller != nil {
+		prd = l.opts.Caller.Root
+	}
+	return l.opts.Command("build " + prd + " --resume" + flags)
 }
 
 // callShare returns how many processes a called pipeline may run at once: its share of the

@@ -58,7 +58,7 @@ func (en *endReasons) endEvent() (state.Event, state.Trigger, pipeline.HookEvent
 	case en.unwritten != nil:
 		return en.pausedForCheckpoint()
 	case en.budget != "":
-		message := fmt.Sprintf("%s; `%s` goes on with the same amount again", en.budget, l.opts.Command("build "+l.pipeline.ID+" --resume --raise-budget"))
+		message := fmt.Sprintf("%s; `%s` goes on with the same amount again", en.budget, l.resumeCommand(" --raise-budget"))
 		return pausedEvent(state.PauseBudget, message, nil), state.TriggerPause, pipeline.HookPaused
 	case len(en.calls.calls) > 0:
 		return en.pauseForCalls(), state.TriggerPause, pipeline.HookPaused
@@ -196,7 +196,7 @@ func (en *endReasons) describeEdits() string {
 	for i, what := range after {
 		texts[i] = text.Enumerate(files[what]) + " " + what
 	}
-	next := l.opts.Command("build " + l.pipeline.ID + " --resume")
+	next := l.resumeCommand("")
 	text := strings.Join(texts, "; ") + ", while the run was under way; nothing more was started; "
 	switch {
 	case edited:

@@ -24,10 +24,11 @@ import (
 )
 
 type callOptions struct {
-	file    string
-	prd     string
-	caller  state.Caller
-	noCache bool
+	file        string
+	prd         string
+	caller      state.Caller
+	noCache     bool
+	raiseBudget bool
 }
 
 // newCallCommand returns the command with which a run of a pipeline runs another pipeline that
@@ -54,6 +55,7 @@ func newCallCommand(env *cli.Environment) *cobra.Command {
 	flags.StringVar(&o.caller.Root, "root", "", "the PRD that people build")
 	flags.StringVar(&file, "root-file", "", "the file of its pipeline")
 	flags.BoolVar(&o.noCache, "no-cache", false, "use no cached results")
+	flags.BoolVar(&o.raiseBudget, "raise-budget", false, "let budgets that are used up count anew")
 	addRunFlags(cmd)
 	return cmd
 }
@@ -69,7 +71,7 @@ func callCommand(env *cli.Environment, cfg *config.Config) func(runner.Call) []s
 		argv := []string{
 			program, "call", "-C", ".", "--output", "plain", "--no-color", "--as", c.PRD,
 			"--prd", c.Caller.PRD, "--session", c.Caller.Session, "--workstream", c.Caller.Workstream, "--id", c.Caller.Call,
-			"--root", c.Caller.Root, "--root-file", string(c.Caller.File), "--no-cache=" + strconv.FormatBool(c.NoCache),
+			"--root", c.Caller.Root, "--root-file", string(c.Caller.File), "--no-cache=" + strconv.FormatBool(c.NoCache), "--raise-budget=" + strconv.FormatBool(c.RaiseBudget),
 			"--parallel", strconv.Itoa(c.Parallel), "--keep-going=" + strconv.FormatBool(cfg.KeepGoing),
 			"--pause-at-gates=" + strconv.FormatBool(cfg.PauseAtGates), "--on-stale", string(cfg.OnStale),
 		}
@@ -97,12 +99,12 @@ func runCall(ctx context.Context, env *cli.Environment, o callOptions) error {
 	if err != nil {
 		return err
 	}
-	setup, err := load.SetUpCalled(ctx, env, cfg, dir, load.PipelineRef{PRD: o.prd, File: o.file})
+	setup, err := load.SetUpCalled(ctx, env, cfg, dir, load.PipelineRef{PRD: o.prd, File: o.file}, o.caller)
 	if err != nil {
 		return err
 	}
 	defer setup.Close()
-	b := &build{env: env, cfg: cfg, Setup: setup, caller: &o.caller}
+	b := &build{env: env, cfg: cfg, Setup: setup, caller: &o.caller, options: buildOptions{raiseBudget: o.raiseBudget}}
 	if err := b.chooseSession(); err != nil {
 		return err
 	}

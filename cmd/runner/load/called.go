@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/state"
 	"prdrunner/cmd/runner/advice"
 	"prdrunner/cmd/runner/cli"
 	"prdrunner/cmd/runner/config"
@@ -14,7 +15,10 @@ import (
 // SetUpCalled is SetUp for a called pipeline. Its session stays in the state directory of its
 // caller when it is complete, because the caller reads it. It captures no files: those of the
 // whole workspace belong to the checkpoints of the caller.
-func SetUpCalled(ctx context.Context, env *cli.Environment, cfg *config.Config, stateDir string, ref PipelineRef) (*Setup, error) {
+func SetUpCalled(ctx context.Context, env *cli.Environment, cfg *config.Config, stateDir string, ref PipelineRef, caller state.Caller) (*Setup, error) {
+	if _, called := cfg.Root(ref.PRD); !called {
+		return nil, advice.With(advice.Usagef("%s is the id of a called pipeline, and id_pattern (%s) takes it for that of a PRD", ref.PRD, cfg.IDPatternText), "choose an id_pattern without dots in runner.yaml")
+	}
 	cfg.Checkpoint.Retention.OnComplete = string(checkpoint.KeepOnComplete)
 	cfg.Checkpoint.Capture = runner.CaptureOff
 	if cfg.Checkpoint.Git.Mode == "commit" {
@@ -36,7 +40,7 @@ func SetUpCalled(ctx context.Context, env *cli.Environment, cfg *config.Config, 
 		setup.Close()
 		return nil, err
 	}
-	setup.file = ref.File
+	setup.start = advice.StartCommand(caller.Root, string(caller.File))
 	return setup, nil
 }
 

@@ -33,7 +33,7 @@ type Setup struct {
 	Store         *checkpoint.Store
 	Files         *workspace.Workspace
 	Masker        *mask.Masker
-	file          string // of the pipeline, as the user named it; "" if Runner searched for it
+	start         string // the command that starts the session, as the user would type it
 	VariableFlags string // the flags that set variables of the pipeline, as the user would type them again
 }
 
@@ -56,7 +56,7 @@ func SetUp(ctx context.Context, env *cli.Environment, cfg *config.Config, ref Pi
 		setup.Close()
 		return nil, err
 	}
-	setup.file = ref.File
+	setup.start = advice.StartCommand(p.ID, ref.File)
 	setup.VariableFlags = setup.Masker.String(ref.VariableFlags(sensitive(p)))
 	return setup, nil
 }
@@ -104,7 +104,7 @@ func (setup *Setup) Close() { _ = setup.Files.Close() }
 // Command returns the command that builds the pipeline, as the user would type it: with
 // more flags, and with the flags that named its file and set its variables.
 func (setup *Setup) Command(flags string) string {
-	return advice.StartCommand(setup.Pipeline.ID, setup.file) + flags + setup.VariableFlags
+	return setup.start + flags + setup.VariableFlags
 }
 
 // ReadOptions returns the options of an engine that only reads.
