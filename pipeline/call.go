@@ -41,7 +41,7 @@ func besideCall(name string) string {
 		return "Remove it"
 	case "env", envFileArgument:
 		return `Give values to the variables of that pipeline, with "vars"`
-	case "dir", "report", "verify", "mutates", "protect":
+	case "dir", "report", "verify", "mutates", "protect", "isolate":
 		return "The workstreams of that pipeline say it"
 	case "sensitive_outputs":
 		return "The outputs of a pipeline are never sensitive"

@@ -1,26 +1,28 @@
 # Must give, by line:
-# 38: Invalid outputs
-# 42: Missing required argument
-# 46: Invalid call
-# 47: Invalid call
-# 51: Path outside the workspace
-# 54: Cannot read called file
-# 61: Argument beside a call
-# 62: Argument beside a call
+# 40: Invalid outputs
+# 44: Missing required argument
+# 48: Invalid call
+# 49: Invalid call
+# 53: Path outside the workspace
+# 56: Cannot read called file
+# 63: Argument beside a call
 # 64: Argument beside a call
-# 67: Called file is an artifact
-# 67: Missing value for variable
-# 71: Called file is an artifact
-# 72: Missing value for variable
-# 73: Value for undeclared variable
-# 74: Incorrect value type
-# 75: Incorrect value type
-# 76: Sensitive value not allowed
-# 82: Called file is an artifact
-# 83: Incorrect value type
-# 88: Called file is an artifact
-# 89: Unknown variable
-# 93: Call that must happen only once
+# 66: Argument beside a call
+# 67: Argument beside a call
+# 67: Isolation of a protected workstream
+# 70: Called file is an artifact
+# 70: Missing value for variable
+# 74: Called file is an artifact
+# 75: Missing value for variable
+# 76: Value for undeclared variable
+# 77: Incorrect value type
+# 78: Incorrect value type
+# 79: Sensitive value not allowed
+# 85: Called file is an artifact
+# 86: Incorrect value type
+# 91: Called file is an artifact
+# 92: Unknown variable
+# 96: Call that must happen only once
 # called/mistaken.hcl 3: Invalid output name
 # called/mistaken.hcl 4: Sensitive value not allowed
 # called/mistaken.hcl 5: Unknown workstream
@@ -62,6 +64,7 @@ pipeline "PRD-001" {
       env     = { A = "b" }
       call { file = "called/one.hcl" }
       protect { scope = ["x"] }
+      isolate {}
     }
     workstream "missing" {
       call { file = "called/load.hcl" }
