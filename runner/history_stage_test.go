@@ -31,6 +31,10 @@ type stage struct {
 	dir string
 	v   variation
 
+	text    func() string                       // the source of the pipeline
+	vars    []string                            // the variables that it declares
+	perform func(t runner.Task, stop bool) deed // runs a workstream
+
 	disk  *mortal
 	store *checkpoint.Store
 	files *workspace.Workspace
@@ -56,6 +60,7 @@ func newStage(h *history, below string) (*stage, error) {
 		h: h, dir: dir, now: time.Date(2026, 3, 20, 12, 0, 0, 0, time.UTC),
 		v: variation{works: map[string]int{}, gates: map[string]int{}, off: map[string]bool{}, harsh: map[string]bool{}, vars: map[string]int{}, grown: map[string]int{}},
 	}
+	s.text, s.vars, s.perform = func() string { return h.source(s.v) }, variables, s.work
 	for _, sub := range []string{"src", "out", "told"} {
 		err = errors.Join(err, os.Mkdir(filepath.Join(dir, sub), 0o700))
 	}
@@ -126,12 +131,12 @@ func (s *stage) put(tree map[string]string) (err error) {
 }
 
 func (s *stage) pipeline() (*pipeline.Pipeline, error) {
-	file, diags := pipeline.Parse([]byte(s.h.source(s.v)), filepath.Join(s.dir, "PRD-001.hcl"))
+	file, diags := pipeline.Parse([]byte(s.text()), filepath.Join(s.dir, "PRD-001.hcl"))
 	if diags.HasErrors() {
 		return nil, diags
 	}
 	values := map[string]pipeline.Input{}
-	for _, name := range variables {
+	for _, name := range s.vars {
 		values[name] = pipeline.Input{Text: s.v.value(name), Origin: "--var"}
 	}
 	p, diags := file.Pipeline(pipeline.Inputs{Workspace: s.dir, Variables: values})
@@ -146,7 +151,7 @@ func (s *stage) pipeline() (*pipeline.Pipeline, error) {
 func (s *stage) build(a act) (ending runner.Ending, err error) {
 	p, err := s.pipeline()
 	if err != nil {
-		return ending, fmt.Errorf("%w\n%s", err, s.h.source(s.v))
+		return ending, fmt.Errorf("%w\n%s", err, s.text())
 	}
 	s.act, s.tasks, s.failed, s.log = a, 0, map[string]int{}, map[string]deed{}
 	s.signal, s.plan, s.shown, s.killed, s.unread = make(chan string, 2), nil, 0, nil, nil

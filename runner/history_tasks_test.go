@@ -65,7 +65,7 @@ func (s *stage) Run(ctx context.Context, task runner.Task, sink runner.Sink) (ru
 	case strings.HasSuffix(name, "..verify"):
 		d = s.verification(task, stop)
 	default:
-		d = s.work(task, stop)
+		d = s.perform(task, stop)
 	}
 	s.log[key] = d
 	if s.tasks == s.act.Dies {

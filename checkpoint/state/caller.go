@@ -62,7 +62,7 @@ func calledName(name string) string {
 		return "_"
 	}
 	own := name == "_"
-	for _, ending := range []string{"json", "lock", "archiving", "importing", "deleting", "moving"} {
+	for _, ending := range []string{"hcl", "json", "lock", "archiving", "importing", "deleting", "moving"} {
 		own = own || strings.EqualFold(name, ending)
 	}
 	isHex := func(i int) bool { return i < len(name) && strings.IndexByte(digits, name[i]) >= 0 }

@@ -24,6 +24,7 @@ func TestCalledID(t *testing.T) {
 		{"etl", key(""), "PRD-009.etl._"},
 		{"etl", key("_"), "PRD-009.etl._5F"},
 		{"json", nil, "PRD-009._6Ason"},
+		{"hcl", nil, "PRD-009._68cl"},
 		{"Lock", nil, "PRD-009._4Cock"},
 		{"übung", nil, "PRD-009._C3_BCbung"},
 		{strings.Repeat("x", 150), nil, "PRD-009." + strings.Repeat("x", 79) + "-"},

@@ -232,14 +232,15 @@ func matchesAny(files *workspace.Workspace) func(patterns []string) bool {
 
 // CheckPRD refuses an id that does not match the configured pattern.
 func CheckPRD(env *cli.Environment, cfg *config.Config, id string) error {
-	if cfg.SessionPattern.MatchString(id) {
+	inFile := strings.TrimSuffix(filepath.Base(id), config.PipelineExtension)
+	if inFile == filepath.Base(id) && cfg.SessionPattern.MatchString(id) { // no called pipeline has an id that ends like a file
 		if err := disk.CheckID(id); err != nil {
 			return &advice.UsageError{Err: err}
 		}
 		return nil
 	}
 	err := advice.Usagef("%q is not a PRD id: it must match %s", id, cfg.IDPatternText)
-	if inFile := strings.TrimSuffix(filepath.Base(id), config.PipelineExtension); inFile != id && cfg.IDPattern.MatchString(inFile) {
+	if inFile != id && cfg.IDPattern.MatchString(inFile) {
 		return advice.With(err, fmt.Sprintf("did you mean %s?", inFile))
 	}
 	if near := words.Nearest(strings.ToUpper(id), KnownPRDs(env, cfg)); near != "" {
