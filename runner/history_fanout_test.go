@@ -89,6 +89,7 @@ func drawFanOutAct(t *rapid.T) act {
 		a.Text = fmt.Sprint(rapid.IntRange(1, 3).Draw(t, "text"))
 	case "build":
 		a.KeepGoing = rapid.Bool().Draw(t, "keep going")
+		a.Fresh = rapid.IntRange(0, 7).Draw(t, "fresh") == 0
 		switch rapid.IntRange(0, 5).Draw(t, "disturbed by") {
 		case 0:
 			a.Kill = rapid.IntRange(1, 60).Draw(t, "kill")
