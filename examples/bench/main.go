@@ -136,6 +136,7 @@ func contests(n sizes) []contest {
 	var all []contest
 	all = append(all, runs(n)...)
 	all = append(all, durable(n)...)
+	all = append(all, constructs(n)...)
 	all = append(all, idle(n)...)
 	all = append(all, backups(n)...)
 	all = append(all, checkpoints(n)...)

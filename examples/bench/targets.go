@@ -57,6 +57,9 @@ func targets(n sizes) []target {
 		{"memory, for_each", " MB", 80, figure(megabytes, run, each), nil},
 		{"memory, blocks", " MB", 170, figure(megabytes, run, "runner"), nil},
 		{"own CPU a workstream, above the floor", " µs", 150, aboveFloor(ownCPU, each, n.wide), nil},
+		{"instances from a result, to those from constants", "", 1.2, ratio(fanOutName, "over a result", fanOutName, "over constants"), nil},
+		{"steps in work trees, to make with cp", "", 1.5, ratio(isolateName, "runner, isolate", isolateName, "make, cp"), nil},
+		{"calls, to builds of the same", "", 1.3, ratio(callName, "call", callName, "builds"), nil},
 		{"bytes written a boundary, to those of a small run", "", 1, growth(n, each), growth(n, recordFloorName)},
 		{"fsyncs a boundary, in a chain", "", 1, aBoundary(fsyncs, durableChain, "runner", n.chain), nil},
 		{"fsyncs a boundary, side by side", "", 0.1, aBoundary(fsyncs, durableWide, each, n.wide), nil},
@@ -155,6 +158,9 @@ func aboveFloor(contest, who string, steps int) func(r report) (float64, bool) {
 // The names of contests and contestants that the targets use.
 const (
 	ownCPU           = "own CPU"
+	fanOutName       = "fan-out"
+	isolateName      = "work trees"
+	callName         = "calls"
 	planDone         = "plan done"
 	planInputs       = "plan inputs"
 	validateLong     = "validate"
