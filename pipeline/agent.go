@@ -1,9 +1,7 @@
 package pipeline
 
 import (
-	"fmt"
 	"iter"
-	"slices"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
@@ -145,23 +143,6 @@ func (b *builder) checkAgent(def *workstreamDef) {
 		return // the decoder reports it
 	case !def.process.exists() && def.agent != nil:
 		b.errorf("Missing command", block.block.DefRange(), `Neither the workstream nor agent.%s has a "command" or a "script".`, def.agent.agent.Name)
-	}
-}
-
-// unusedAgents warns of agents that no workstream uses. Those of an included file do not
-// belong to the team then.
-func (b *builder) unusedAgents() {
-	b.pipeline.Agents = slices.DeleteFunc(b.pipeline.Agents, func(a *Agent) bool { return !b.agents[a.Name].used && b.isIncluded(a.Range) })
-	for _, agent := range b.pipeline.Agents {
-		if b.agents[agent.Name].used {
-			continue
-		}
-		b.addDiagnostics(hcl.Diagnostics{{
-			Severity: hcl.DiagWarning,
-			Summary:  "Unused agent",
-			Detail:   fmt.Sprintf("No workstream names agent.%s, so it has nothing to do. Write agent = agent.%s into a workstream, or remove the block.", agent.Name, agent.Name),
-			Subject:  agent.Range.Ptr(),
-		}})
 	}
 }
 

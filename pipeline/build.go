@@ -35,7 +35,7 @@ type builder struct {
 
 	patternLists map[*argument][]string // the patterns that lists of globs stand for
 	gates        map[string]*gateBlock  // shared ones
-	usedGates    map[string]bool
+	used         usedNames
 	defaults     *defaultsDef // of the pipeline block
 	agents       map[string]*agentDef
 	envFiles     map[string]bool
@@ -83,7 +83,7 @@ func (f *File) Pipeline(in Inputs) (*Pipeline, hcl.Diagnostics) {
 
 		patternLists: map[*argument][]string{},
 		gates:        map[string]*gateBlock{},
-		usedGates:    map[string]bool{},
+		used:         usedNames{gates: map[string]bool{}, services: map[string]bool{}, secrets: map[string]bool{}},
 		envFiles:     map[string]bool{},
 		processes:    map[*gateBlock]*processDef{},
 	}
@@ -106,7 +106,6 @@ func (f *File) Pipeline(in Inputs) (*Pipeline, hcl.Diagnostics) {
 	}
 	if f.pipeline != nil {
 		b.pipelineBlock(f.pipeline)
-		b.unusedGates()
 		b.includedArtifacts()
 		b.pipeline.EnvFiles = slices.Sorted(maps.Keys(b.envFiles))
 	}

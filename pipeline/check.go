@@ -39,6 +39,9 @@ func (b *builder) checkReference(a *argument, ref reference, fr frame) *hcl.Diag
 	failed := func(summary, detail string, args ...any) *hcl.Diagnostic {
 		return &hcl.Diagnostic{Severity: hcl.DiagError, Summary: summary, Detail: fmt.Sprintf(detail, args...), Subject: ref.rng.Ptr()}
 	}
+	if ref.kind == kindSecret {
+		b.used.secrets[ref.name] = true
+	}
 	root := ref.traversal.RootName()
 	switch {
 	case ref.kind == kindInvalid && a.interpolates(ref):

@@ -138,7 +138,7 @@ func (b *builder) workstreamGates(def *workstreamDef, ws *Workstream, defaults *
 			b.errorf("Unknown gate", a.exprRange(), "The file declares no gate %q at its top level.%s", name, didYouMean(name, maps.Keys(b.gates)))
 			continue
 		}
-		b.usedGates[name] = true
+		b.used.gates[name] = true
 		shared = append(shared, gate)
 	}
 	ws.Gates = b.ownGates(def.block.gates, shared, owner{phase: ws.Phase, ws: ws, fr: fr}, defaults)
@@ -195,7 +195,7 @@ func (b *builder) buildGate(block *gateBlock, earlier []*gateBlock, o owner, def
 		}
 		g.def.process = b.processes[block]
 		b.checkProcess(g.def.process, processFrame(fr))
-		g.Services = appendNew(b.serviceNames(block.services), servicesIn(g.def.process.arguments))
+		g.Services = b.neededServices(block.services, g.def.process)
 		for a := range g.def.process.arguments {
 			b.checkOrder(a, fr, g.position())
 			b.checkAnswers(a, g.position())

@@ -2,7 +2,6 @@ package pipeline
 
 import (
 	"cmp"
-	"fmt"
 	"iter"
 	"regexp"
 	"slices"
@@ -154,7 +153,10 @@ func (b *builder) pipelineBlock(block *pipelineBlock) {
 		b.unstableInputs(phase)
 	}
 	b.unmatchedInputs()
+	b.unusedGates()
 	b.unusedAgents()
+	b.unusedServices()
+	b.unusedSecrets()
 }
 
 func (b *builder) checkID(block *pipelineBlock) {
@@ -242,20 +244,4 @@ func oneOf[T ~string](b *builder, a *argument, fr frame, fallback T, words ...T)
 	}
 	b.errorf("Invalid value for argument", a.exprRange(), "%q cannot be %q; it is one of: %s.%s", a.name, string(given), listing(iter.Seq[string](names)), didYouMean(string(given), names))
 	return fallback
-}
-
-// unusedGates warns of shared gates of the file that nothing uses. Most likely an argument
-// "gates" is missing, and the check never happens.
-func (b *builder) unusedGates() {
-	for _, gate := range b.file.gates {
-		if b.usedGates[gate.name] || b.gates[gate.name] != gate || b.isIncluded(gate.block.DefRange()) {
-			continue
-		}
-		b.addDiagnostics(hcl.Diagnostics{{
-			Severity: hcl.DiagWarning,
-			Summary:  "Unused gate",
-			Detail:   fmt.Sprintf("No workstream uses gate.%s, so it is never judged. Add it to the \"gates\" of a workstream, or remove it.", gate.name),
-			Subject:  gate.block.DefRange().Ptr(),
-		}})
-	}
 }

@@ -227,6 +227,16 @@ func servicesIn(arguments iter.Seq[*argument]) []string {
 	return names
 }
 
+// neededServices returns the services that a process needs: those in a list of references,
+// and those to which its arguments refer.
+func (b *builder) neededServices(references []*argument, p *processDef) []string {
+	names := appendNew(b.serviceNames(references), servicesIn(p.arguments))
+	for _, name := range names {
+		b.used.services[name] = true
+	}
+	return names
+}
+
 // serviceNames resolves a list of references to services.
 func (b *builder) serviceNames(references []*argument) []string {
 	var names []string

@@ -267,7 +267,7 @@ func (b *builder) workstreamRetry(block *workstreamBlock, defaults *defaultsDef,
 func (b *builder) checkWorkstreamProcess(def *workstreamDef, ws *Workstream) {
 	fr, pos := deferredFrame(ws.each), ws.position()
 	b.checkProcess(def.process, processFrame(fr))
-	ws.Services = appendNew(b.serviceNames(def.block.services), servicesIn(def.process.arguments))
+	ws.Services = b.neededServices(def.block.services, def.process)
 	if def.verify != nil {
 		b.checkProcess(def.verifyCommand, fr)
 	}

@@ -1,32 +1,33 @@
 # Must give, by line:
-# 29: Unused gate
-# 30: Reference outside for_each
-# 36: Duplicate gate
-# 37: Invalid gate
+# 30: Unused gate
+# 30: Unknown variable
+# 31: Reference outside for_each
+# 37: Duplicate gate
 # 38: Invalid gate
-# 42: Missing required argument
-# 43: Metric without bound
-# 46: Argument without effect
+# 39: Invalid gate
+# 43: Missing required argument
+# 44: Metric without bound
 # 47: Argument without effect
-# 51: Argument without effect
-# 55: Argument without effect
-# 59: Conflicting bounds
-# 61: Invalid number
-# 65: Conflicting bounds
-# 65: Incorrect value type
-# 69: Invalid value for argument
-# 70: Incorrect value type
-# 73: Missing required argument
-# 76: Sensitive value not allowed
-# 79: Incorrect value type
+# 48: Argument without effect
+# 52: Argument without effect
+# 56: Argument without effect
+# 60: Conflicting bounds
+# 62: Invalid number
+# 66: Conflicting bounds
+# 66: Incorrect value type
+# 70: Invalid value for argument
+# 71: Incorrect value type
+# 74: Missing required argument
+# 77: Sensitive value not allowed
 # 80: Incorrect value type
-# 82: Result of a workstream that does not run earlier
+# 81: Incorrect value type
+# 83: Result of a workstream that does not run earlier
 variable "token" {
   sensitive = true
   default   = "secret-token"
 }
 gate "lint" { command = ["true"] }
-gate "unused" { command = ["true"] }
+gate "unused" { command = ["true", var.tokn, workstream.WS1.status] }
 gate "uses_each" { command = ["echo", each.key] }
 pipeline "PRD-001" {
   phase "a" {
