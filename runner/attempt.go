@@ -24,16 +24,7 @@ import (
 // startAttempt starts the next attempt of a workstream.
 func (n *node) startAttempt() {
 	l := n.loop
-	if n.step.Decision != plan.Cached && !n.withinBudget() {
-		n.discardGuard()
-		n.giveUpStart()
-		return
-	}
-	if !l.secrets.Resolved(n.ws.Secrets()) {
-		n.resolveThen(n.startAttempt)
-		return
-	}
-	if !n.awaitServices() {
+	if n.step.Decision != plan.Cached && !n.awaitNeeds() {
 		return
 	}
 	if n.ws.Protect != nil && n.guard == nil {
@@ -95,6 +86,7 @@ func (n *node) startAttempt() {
 		l.calling[n] = true
 	}
 	id, recorded := restoreID(l.session.State(), n.ws.Name), rec.Artifacts
+	mayRun := l.secrets.Resolved(n.ws.Secrets()) && l.services.areReady(n.ws.Services)
 	l.spawnWork(task.ID, workstreamSlot, func(within context.Context) func() {
 		back, err := takeBackPartial(within, l.files, id, partial, l.overwriting.mayTakeBack)
 		var r attemptResult
@@ -107,7 +99,10 @@ func (n *node) startAttempt() {
 			r = attemptResult{notExecuted: true, failure: &state.Failure{
 				Workstream: n.ws.Name, Outcome: "error", Message: state.Text(l.opts.Mask(err.Error())),
 			}}
-		case !taken:
+		case taken:
+		case !mayRun:
+			r.needy = true
+		default:
 			r = n.runAttempt(within, task)
 			r.note = note
 			n.lookOutside(&r)
@@ -118,9 +113,29 @@ func (n *node) startAttempt() {
 				l.warnUser(l.opts.Mask(r.note))
 			}
 			l.recorder.Add(nil, takenBackEvents(n.ws.Name, owners, back)...)
-			n.finishAttempt(r)
+			if r.needy {
+				n.runInsteadOfCached()
+			} else {
+				n.finishAttempt(r)
+			}
 		}
 	})
+}
+
+// awaitNeeds reports whether a process of the workstream may start: there is budget left, its
+// secrets are resolved and its services are ready. If it only has to wait for these, it begins
+// anew with its attempt when they are.
+func (n *node) awaitNeeds() bool {
+	switch {
+	case !n.withinBudget():
+		n.discardGuard()
+		n.giveUpStart()
+		return false
+	case !n.loop.secrets.Resolved(n.ws.Secrets()):
+		n.resolveThen(n.startAttempt)
+		return false
+	}
+	return n.awaitServices()
 }
 
 // attemptResult holds the result of one attempt.
@@ -137,6 +152,7 @@ type attemptResult struct {
 	paused      *pausedCalls   // the called pipeline waits for a person; nil: it does not
 	notExecuted bool           // the task was not executed, because an earlier attempt's partial work could not be undone
 	unready     bool           // the task was not executed, because its environment could not be read
+	needy       bool           // the task was not executed, because it needs secrets or services, which are not there yet
 	tree        *isolate.Tree  // the work tree in which it succeeded; nil: it ran in the workspace
 	held        *state.Held    // how the files were in that work tree before
 }

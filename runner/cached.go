@@ -10,6 +10,7 @@ import (
 	"prdrunner/checkpoint/text"
 	"prdrunner/checkpoint/workspace"
 	"prdrunner/pipeline"
+	"prdrunner/runner/plan"
 )
 
 // applyCached restores the artifacts of an earlier run, and returns the result of that
@@ -64,6 +65,21 @@ func (n *node) applyCached(ctx context.Context, id string, recorded []state.Arti
 		r.outputs.values[name] = string(value)
 	}
 	return r, true
+}
+
+// runInsteadOfCached runs a workstream whose cached result could not be taken, and whose secrets
+// and services nobody has needed so far. Nothing was executed in the attempt that ends here.
+func (n *node) runInsteadOfCached() {
+	delete(n.loop.calling, n)
+	n.rollBackThen("the result of an earlier run could not be taken", func() {
+		if !n.mayStart() {
+			n.interrupt()
+			return
+		}
+		n.loop.recorder.Add(nil, state.WorkstreamInterrupted{Workstream: n.ws.Name, Attempt: n.attempt})
+		n.step.Decision, n.step.Cached, n.step.Result = plan.Run, nil, nil
+		n.startAttempt()
+	})
 }
 
 func containsArtifact(all []state.Artifact, a state.Artifact) bool {
