@@ -7,136 +7,17 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"unicode/utf8"
 
 	"prdrunner/checkpoint/journal"
 	"prdrunner/checkpoint/state"
 	"prdrunner/pipeline"
-	"prdrunner/runner/feedback"
 	"prdrunner/runner/isolate"
 	"prdrunner/runner/plan"
 	"prdrunner/runner/report"
 	"prdrunner/runner/survey"
 )
-
-// startAttempt starts the next attempt of a workstream.
-func (n *node) startAttempt() {
-	l := n.loop
-	if n.step.Decision != plan.Cached && !n.awaitNeeds() {
-		return
-	}
-	if n.ws.Protect != nil && n.guard == nil {
-		n.protectThen(n.startAttempt)
-		return
-	}
-	n.awaited = false
-	l.phase.recordStarted()
-	n.attempt = l.session.State().Workstream(n.ws.Name).Attempts + 1
-	inv, diags := n.ws.Invocation(l.results(n.ws.NeedsResults(), n.attempt))
-	if diags.HasErrors() {
-		n.discardGuard()
-		n.recordFailure(l.failures.expressionFailure(n.ws.Name, "", diags))
-		return
-	}
-	if inv.Call != nil {
-		n.call, n.pauseAsked = n.newCall(inv.Call), false
-	}
-	n.digest = plan.DigestOf(n.ws, inv, l.session.State(), l.pipeline, l.facts.Inputs[n.ws.Name])
-	task := n.newTask(inv)
-	n.task = inv.Task
-	n.told = feedback.File{Path: task.Env["RUNNER_FEEDBACK"], Document: feedback.For(l.session.State(), n.ws.Name), Log: l.readLogTail}
-	rec := l.session.State().Workstream(n.ws.Name)
-	overwrites := rec.Done() && len(rec.Artifacts) > 0
-	start := []state.Event{state.WorkstreamStarted{Workstream: n.ws.Name, Attempt: n.attempt, Digest: n.digest, Call: n.call.id()}}
-	if rec.Done() { // the plan recorded the reasons that it knew; this reason arose during the run
-		start = slices.Insert(start, 0, state.Event(state.WorkstreamInvalidated{Workstream: n.ws.Name, Reason: n.step.Reason}))
-	}
-	if n.guard != nil {
-		start = slices.Insert(start, len(start)-1, n.protectionMade())
-	}
-	l.recorder.Add(nil, start...)
-	n.reports = &reporting{workstream: n.ws.Name, attempt: n.attempt}
-	if !n.ws.ReportsOnStdout {
-		n.reports.path = task.Env["RUNNER_REPORT"]
-	}
-	if n.ws.Effect == pipeline.Once || n.guard != nil || n.call != nil || overwrites || l.recordedFiles.anyMatch(l.surveyor.Extend(n.ws.ArtifactPatterns)) {
-		// The start must be durable first. A once step must not happen without a record, and
-		// a change that may be rolled back not without that of its safety checkpoint. The next
-		// run must know which session a called pipeline has.
-		// And if a workstream overwrites recorded artifacts, its own or those of other
-		// workstreams, the next run must not take that for an edit.
-		l.recorder.Drain()
-		if !n.mayStart() {
-			n.rollBackThen("it was interrupted", n.interrupt)
-			return
-		}
-	}
-	var partial []state.Artifact
-	var owners map[string]string
-	if n.step.Decision == plan.Cached {
-		owners = l.surveyor.Owners(l.session.State())
-	}
-	if n.ws.Isolate == nil && n.step.Decision != plan.Rerun && n.attempt > 1 && !n.partialTakenBack { // only before the first attempt in a run: a later attempt starts from the files that the one before it left
-		owners = l.surveyor.Owners(l.session.State())
-		partial = l.surveyor.Overwritten(l.session.State(), owners, n.ws.Name, l.surveyor.Extend(n.ws.ArtifactPatterns))
-	}
-	if n.call != nil {
-		l.calling[n] = true
-	}
-	id, recorded := restoreID(l.session.State(), n.ws.Name), rec.Artifacts
-	mayRun := l.secrets.Resolved(n.ws.Secrets()) && l.services.areReady(n.ws.Services)
-	l.spawnWork(task.ID, workstreamSlot, func(within context.Context) func() {
-		back, err := takeBackPartial(within, l.files, id, partial, l.overwriting.mayTakeBack)
-		var r attemptResult
-		taken := false
-		if err == nil && n.step.Decision == plan.Cached {
-			r, taken = n.applyCached(within, id, recorded, owners)
-		}
-		switch note := r.note; {
-		case err != nil:
-			r = attemptResult{notExecuted: true, failure: &state.Failure{
-				Workstream: n.ws.Name, Outcome: "error", Message: state.Text(l.opts.Mask(err.Error())),
-			}}
-		case taken:
-		case !mayRun:
-			r.needy = true
-		default:
-			r = n.runAttempt(within, task)
-			r.note = note
-			n.lookOutside(&r)
-		}
-		return func() {
-			n.partialTakenBack = n.partialTakenBack || err == nil
-			if r.note != "" && r.result.Outcome != Cancelled {
-				l.warnUser(l.opts.Mask(r.note))
-			}
-			l.recorder.Add(nil, takenBackEvents(n.ws.Name, owners, back)...)
-			if r.needy {
-				n.runInsteadOfCached()
-			} else {
-				n.finishAttempt(r)
-			}
-		}
-	})
-}
-
-// awaitNeeds reports whether a process of the workstream may start: there is budget left, its
-// secrets are resolved and its services are ready. If it only has to wait for these, it begins
-// anew with its attempt when they are.
-func (n *node) awaitNeeds() bool {
-	switch {
-	case !n.withinBudget():
-		n.discardGuard()
-		n.giveUpStart()
-		return false
-	case !n.loop.secrets.Resolved(n.ws.Secrets()):
-		n.resolveThen(n.startAttempt)
-		return false
-	}
-	return n.awaitServices()
-}
 
 // attemptResult holds the result of one attempt.
 type attemptResult struct {

@@ -292,12 +292,12 @@ func (p *fanOutPlay) perform(task runner.Task, stop bool) deed {
 	d.value = p.value(name)
 	_, element, _ := strings.Cut(strings.TrimSuffix(name, `"]`), `["`)
 	var err error
-	switch {
-	case task.Command[0] == "send":
+	switch task.Command[0] {
+	case "send":
 		p.sent[name]++
-	case task.Command[0] == "part":
+	case "part":
 		err = p.write("out/"+element, d.value)
-	case task.Command[0] == "sum":
+	case "sum":
 		err = p.write("out/sum", d.used)
 	}
 	out := task.Env["RUNNER_OUTPUT"]
