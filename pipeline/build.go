@@ -93,7 +93,7 @@ func (f *File) Pipeline(in Inputs) (*Pipeline, hcl.Diagnostics) {
 	b.scope.linked = sync.OnceValue(b.linkedArtifacts)
 	b.addDiagnostics(f.diags)
 	if in.takenOver != nil {
-		b.scope.takeOver(in.takenOver.scope)
+		b.takeOver(in.takenOver.from)
 	} else {
 		b.undeclaredInputs()
 		b.evaluateVariables()

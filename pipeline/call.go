@@ -202,8 +202,8 @@ func (b *builder) newCallDef(block *callBlock) *callDef {
 // it calls, and that pipeline with them, as far as they are known before anything runs.
 func (b *builder) checkCall(def *workstreamDef, of *Workstream) {
 	call := def.process.called
-	if call == nil || call.file == nil {
-		return
+	if call == nil || call.file == nil || b.in.takenOver != nil {
+		return // the pipeline that this one replaces was checked
 	}
 	in := b.in
 	in.Variables, in.Open, in.Matches, in.SessionID = map[string]Input{}, true, nil, b.pipeline.ID

@@ -45,11 +45,21 @@ func sameFanOut(x, y *fanOut) bool {
 	return x.sum == y.sum
 }
 
-// takenOver are the values that a pipeline takes over from the one that it replaces, so that
-// only the instances of some blocks differ.
+// takenOver says what a pipeline takes over from the one that it replaces, so that only the
+// instances of some blocks differ.
 type takenOver struct {
-	scope    *scope
+	from     *Pipeline
 	elements map[string]*fanOut // by block; without an entry the block is unexpanded
+}
+
+// takeOver takes over what does not follow from the blocks that are evaluated again: variables
+// and locals, the sensitive values among them, and what called pipelines have of these.
+func (b *builder) takeOver(from *Pipeline) {
+	b.scope.takeOver(from.scope)
+	b.pipeline.Secrets = slices.Clone(from.Secrets)
+	for _, file := range from.EnvFiles {
+		b.envFiles[file] = true
+	}
 }
 
 // WithElements evaluates each for_each that uses results, in the phases that within accepts,
@@ -57,8 +67,9 @@ type takenOver struct {
 // evaluated yet is unexpanded. If that changes nothing, the result is p.
 //
 // Instances that would be a mistake of the pipeline are refused: the block is unexpanded, and
-// Invocation returns the mistake.
-func (p *Pipeline) WithElements(r Results, within func(*Phase) bool) *Pipeline {
+// Invocation returns the mistake. The error says that the file can't be evaluated any more,
+// because a file that it reads has changed.
+func (p *Pipeline) WithElements(r Results, within func(*Phase) bool) (*Pipeline, error) {
 	next := make(map[string]*fanOut)
 	changed := false
 	for _, def := range p.fannedOut {
@@ -73,19 +84,22 @@ func (p *Pipeline) WithElements(r Results, within func(*Phase) bool) *Pipeline {
 		}
 	}
 	if !changed {
-		return p
+		return p, nil
 	}
 	if built, diags := p.rebuilt(next); !diags.HasErrors() {
-		return built
+		return built, nil
 	}
 	return p.withUsable(next)
 }
 
 // withUsable adds the elements of one block after the other, and refuses those with which the
 // pipeline has a mistake.
-func (p *Pipeline) withUsable(wanted map[string]*fanOut) *Pipeline {
+func (p *Pipeline) withUsable(wanted map[string]*fanOut) (*Pipeline, error) {
 	usable := make(map[string]*fanOut, len(wanted))
-	best, _ := p.rebuilt(usable)
+	best, diags := p.rebuilt(usable)
+	if diags.HasErrors() {
+		return nil, fmt.Errorf("evaluate %s again: %w", p.Source, diags)
+	}
 	for _, def := range p.fannedOut {
 		name := def.block.name
 		found := wanted[name]
@@ -96,11 +110,13 @@ func (p *Pipeline) withUsable(wanted map[string]*fanOut) *Pipeline {
 		built, diags := p.rebuilt(usable)
 		if diags.HasErrors() {
 			usable[name] = &fanOut{sum: found.sum, refused: diags}
-			built, _ = p.rebuilt(usable)
+			if built, diags = p.rebuilt(usable); diags.HasErrors() {
+				return nil, fmt.Errorf("evaluate %s again: %w", p.Source, diags)
+			}
 		}
 		best = built
 	}
-	return best
+	return best, nil
 }
 
 // rebuilt builds the pipeline again, with other elements. Everything else keeps its value,
@@ -108,7 +124,7 @@ func (p *Pipeline) withUsable(wanted map[string]*fanOut) *Pipeline {
 func (p *Pipeline) rebuilt(elements map[string]*fanOut) (*Pipeline, hcl.Diagnostics) {
 	in := p.inputs
 	in.Matches = nil // the user has been warned
-	in.takenOver = &takenOver{scope: p.scope, elements: elements}
+	in.takenOver = &takenOver{from: p, elements: elements}
 	built, diags := p.file.Pipeline(in)
 	if built != nil {
 		built.inputs.Matches = p.inputs.Matches

@@ -87,11 +87,11 @@ func TestWithElements(t *testing.T) {
 				t.Errorf("without results: %s, want %s", got, want)
 			}
 			r := splitResults(tt.outputs)
-			got := p.WithElements(r, everyPhase)
+			got := withElements(t, p, r, everyPhase)
 			if diff := cmp.Diff(tt.want, names(got)); diff != "" {
 				t.Error(diff)
 			}
-			if again := got.WithElements(r, everyPhase); again != got && tt.problem == "" {
+			if again := withElements(t, got, r, everyPhase); again != got && tt.problem == "" {
 				t.Error("the same results give another pipeline")
 			}
 			if page := got.Workstream("page[…]"); page != nil {
@@ -109,8 +109,8 @@ func TestWithElements(t *testing.T) {
 func TestElementsOfSomePhases(t *testing.T) {
 	t.Parallel()
 	p := build(t, fmt.Sprintf(fanned, `toset(jsondecode(workstream.split.outputs.names))`, ""), Inputs{})
-	p = p.WithElements(splitResults(map[string]string{"names": `["a"]`}), everyPhase)
-	p = p.WithElements(splitResults(map[string]string{"names": `["a","b"]`}), func(phase *Phase) bool { return phase.Name == "pages" })
+	p = withElements(t, p, splitResults(map[string]string{"names": `["a"]`}), everyPhase)
+	p = withElements(t, p, splitResults(map[string]string{"names": `["a","b"]`}), func(phase *Phase) bool { return phase.Name == "pages" })
 	if got, want := names(p), `split page["a"] page["b"] index check["a"]`; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
@@ -121,7 +121,7 @@ func TestElementsOfSomePhases(t *testing.T) {
 func TestInstancesDoNotCountTheirSource(t *testing.T) {
 	t.Parallel()
 	unexpanded := build(t, fmt.Sprintf(fanned, `toset(jsondecode(workstream.split.outputs.names))`, ""), Inputs{})
-	p := unexpanded.WithElements(splitResults(map[string]string{"names": `["a"]`}), everyPhase)
+	p := withElements(t, unexpanded, splitResults(map[string]string{"names": `["a"]`}), everyPhase)
 	page := p.Workstream(`page["a"]`)
 	if len(page.Upstream) != 0 || !cmp.Equal(page.ForEachOver(), []string{"split"}) {
 		t.Errorf("upstream %q, for_each over %q", page.Upstream, page.ForEachOver())
@@ -133,8 +133,17 @@ func TestInstancesDoNotCountTheirSource(t *testing.T) {
 	if diags.HasErrors() {
 		t.Fatal(diags)
 	}
-	p = p.WithElements(splitResults(map[string]string{"names": `["a","b"]`}), everyPhase)
+	p = withElements(t, p, splitResults(map[string]string{"names": `["a","b"]`}), everyPhase)
 	if again, _ := p.Workstream(`page["a"]`).Invocation(Results{}); again.Definition != first.Definition {
 		t.Error("another element changes the definition of an instance")
 	}
+}
+
+func withElements(t *testing.T, p *Pipeline, r Results, within func(*Phase) bool) *Pipeline {
+	t.Helper()
+	expanded, err := p.WithElements(r, within)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return expanded
 }

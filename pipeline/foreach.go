@@ -32,7 +32,7 @@ func (b *builder) expand(def *workstreamDef) {
 		b.expandFromResults(def)
 		return
 	case b.in.takenOver != nil:
-		def.addInstances(b, b.in.takenOver.scope.blocks[def.block.name].eachOf())
+		def.addInstances(b, b.in.takenOver.from.scope.blocks[def.block.name].eachOf())
 		return
 	}
 	instances, ok := b.forEach(def.block.forEach)

@@ -47,6 +47,9 @@ func Adopt(ctx context.Context, o Options, st *state.State, workstream string, g
 	}
 	var ws *pipeline.Workstream
 	if o.Pipeline != nil {
+		if o, err = o.withResults(st); err != nil {
+			return a, err
+		}
 		ws = o.Pipeline.Workstream(workstream)
 	}
 	if ws == nil {

@@ -13,7 +13,10 @@ import (
 // nothing. If the pipeline file is unchanged but its variables have other values, only
 // the files count.
 func ApprovalUnchanged(ctx context.Context, o Options, st *state.State, gate *state.Gate) (bool, error) {
-	o = o.withDefaults().withResults(st)
+	o, err := o.withDefaults().withResults(st)
+	if err != nil {
+		return false, err
+	}
 	g := o.Pipeline.Gate(gate.Label)
 	if g == nil {
 		return false, nil

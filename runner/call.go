@@ -57,6 +57,10 @@ func CalledID(prd string, ws *pipeline.Workstream) string {
 
 // CalledOutputs evaluates the outputs of a called pipeline whose session is complete.
 func CalledOutputs(p *pipeline.Pipeline, st *state.State) (map[string]string, error) {
+	p, err := expandAll(p, st)
+	if err != nil {
+		return nil, err
+	}
 	planner := plan.New(p, st, plan.NewFacts(st), "", &plan.Chosen{})
 	outputs, diags := p.Outputs(planner.Results(true, 0))
 	if diags.HasErrors() {

@@ -9,23 +9,33 @@ import (
 // withResults returns the options with the pipeline as the results on record make it: with
 // the instances of each for_each that uses results, and with the gates of findings. st may
 // be nil.
-func (o Options) withResults(st *state.State) Options {
+func (o Options) withResults(st *state.State) (Options, error) {
 	if st == nil {
-		return o
+		return o, nil
 	}
-	everywhere := func(*pipeline.Phase) bool { return true }
-	o.Pipeline = o.Pipeline.WithElements(plan.ResultsOf(st, o.Pipeline, pipeline.RunInfo{}), everywhere)
+	expanded, err := expandAll(o.Pipeline, st)
+	if err != nil {
+		return o, err
+	}
+	o.Pipeline = expanded
 	o.addFindingGates(st)
-	return o
+	return o, nil
+}
+
+// expandAll returns the pipeline with the instances of each for_each that uses results on
+// record.
+func expandAll(p *pipeline.Pipeline, st *state.State) (*pipeline.Pipeline, error) {
+	everywhere := func(*pipeline.Phase) bool { return true }
+	return p.WithElements(plan.ResultsOf(st, p, pipeline.RunInfo{}), everywhere)
 }
 
 // expand gives the workstreams of the phase whose for_each uses results their instances. It is
 // called before anything of the phase runs, when all results of earlier phases are there.
 func (p *phaseRun) expand() error {
 	l := p.loop
-	expanded := l.pipeline.WithElements(l.planner.Results(true, 0), func(phase *pipeline.Phase) bool { return phase == p.phase })
-	if expanded == l.pipeline {
-		return nil
+	expanded, err := l.pipeline.WithElements(l.planner.Results(true, 0), func(phase *pipeline.Phase) bool { return phase == p.phase })
+	if err != nil || expanded == l.pipeline {
+		return err
 	}
 	l.usePipeline(expanded)
 	p.phase = expanded.Phases[p.phase.Number-1]

@@ -25,7 +25,10 @@ const hookTimeout = time.Minute
 // killed or had to end at once before they had ended. Their results do not change the
 // result of the run. After a signal, RunHooks returns an *InterruptedError.
 func RunHooks(ctx context.Context, o Options) error {
-	o = o.withDefaults()
+	o, err := o.withDefaults().withResults(o.Session.State())
+	if err != nil {
+		return err
+	}
 	w, done, err := o.workspaceFiles()
 	if err != nil {
 		return err

@@ -49,7 +49,11 @@ func (l *loop) prepare(ctx context.Context) (*plan.Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	l.usePipeline(l.opts.withResults(st).Pipeline)
+	with, err := l.opts.withResults(st)
+	if err != nil {
+		return nil, err
+	}
+	l.usePipeline(with.Pipeline)
 	c, err := plan.Choose(l.pipeline, st, l.opts.Select)
 	if err != nil {
 		return nil, err

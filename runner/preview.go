@@ -36,7 +36,9 @@ func inspect(ctx context.Context, o Options, st *state.State) (*plan.Planner, er
 	if st, err = o.baseState(st); err != nil {
 		return nil, err
 	}
-	o = o.withResults(st)
+	if o, err = o.withResults(st); err != nil {
+		return nil, err
+	}
 	c, err := plan.Choose(o.Pipeline, st, o.Select)
 	if err != nil {
 		return nil, err
