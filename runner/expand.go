@@ -23,10 +23,16 @@ func (o Options) withResults(st *state.State) (Options, error) {
 }
 
 // expandAll returns the pipeline with the instances of each for_each that uses results on
-// record.
+// record. Some use results of instances that are known only after others.
 func expandAll(p *pipeline.Pipeline, st *state.State) (*pipeline.Pipeline, error) {
 	everywhere := func(*pipeline.Phase) bool { return true }
-	return p.WithElements(plan.ResultsOf(st, p, pipeline.RunInfo{}), everywhere)
+	for {
+		expanded, err := p.WithElements(plan.ResultsOf(st, p, pipeline.RunInfo{}), everywhere)
+		if err != nil || expanded == p {
+			return p, err
+		}
+		p = expanded
+	}
 }
 
 // expand gives the workstreams of the phase whose for_each uses results their instances. It is

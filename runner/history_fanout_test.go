@@ -57,6 +57,12 @@ const fanOutSource = `pipeline "PRD-001" {
       artifacts  = ["out/sum"]
     }
   }
+  phase "p2" {
+    workstream "check" {
+      for_each = toset([for p in workstream.part : p.outputs.element])
+      command  = ["check", each.key]
+    }
+  }
 }
 `
 
@@ -257,7 +263,7 @@ func (p *fanOutPlay) sees(name string) string {
 		return tree["src/list"]
 	case "part":
 		return tree["src/"+element]
-	case "send":
+	case "send", "check":
 		return element
 	}
 	var values []string
@@ -301,7 +307,7 @@ func (p *fanOutPlay) perform(task runner.Task, stop bool) deed {
 		err = p.write("out/sum", d.used)
 	}
 	out := task.Env["RUNNER_OUTPUT"]
-	if err = errors.Join(err, os.MkdirAll(filepath.Dir(out), 0o700), os.WriteFile(out, []byte("value="+d.value+"\n"), 0o600)); err != nil {
+	if err = errors.Join(err, os.MkdirAll(filepath.Dir(out), 0o700), os.WriteFile(out, []byte("value="+d.value+"\nelement="+element+"\n"), 0o600)); err != nil {
 		panic(err)
 	}
 	return d
@@ -396,7 +402,7 @@ func (p *fanOutPlay) whole() error {
 	files := map[string]string{"out/sum": p.sees("sum")}
 	for _, e := range p.elements() {
 		part, send := fmt.Sprintf("part[%q]", e), fmt.Sprintf("send[%q]", e)
-		want = append(want, part, send)
+		want = append(want, part, send, fmt.Sprintf("check[%q]", e))
 		files["out/"+e] = p.value(part)
 		if p.sent[send] != 1 {
 			err = errors.Join(err, fmt.Errorf("%s has sent %d messages", send, p.sent[send]))
