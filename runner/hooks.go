@@ -9,6 +9,7 @@ import (
 
 	"github.com/cenkalti/backoff/v4"
 
+	"prdrunner/checkpoint/disk"
 	"prdrunner/checkpoint/state"
 	"prdrunner/pipeline"
 	"prdrunner/runner/feedback"
@@ -91,7 +92,7 @@ func (l *loop) runHooks() {
 		case n > len(hooks):
 			problem = "the pipeline does not have it any more"
 		default:
-			run := hookRun{Hook: hooks[n-1], loop: l, event: event, which: which, name: HookLog(due.Event, n), stopped: stopped}
+			run := hookRun{Hook: hooks[n-1], loop: l, event: event, which: which, name: disk.HookLog(due.Event, n), stopped: stopped}
 			problem = shorten(l.opts.Mask(run.run()))
 		}
 		if problem != "" {
@@ -101,9 +102,6 @@ func (l *loop) runHooks() {
 		l.recorder.Drain()
 	}
 }
-
-// HookLog returns the name of the logs of a hook: the n-th one for an event, from 1.
-func HookLog(event string, n int) string { return fmt.Sprintf("hook.%s.%d", event, n) }
 
 // describeHook names a hook for people: hooks have no names, so it says where the hook stands.
 func (l *loop) describeHook(h *pipeline.Hook, event pipeline.HookEvent) string {

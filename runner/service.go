@@ -13,6 +13,7 @@ import (
 	"github.com/cenkalti/backoff/v4"
 	"github.com/hashicorp/hcl/v2"
 
+	"prdrunner/checkpoint/disk"
 	"prdrunner/checkpoint/state"
 	"prdrunner/pipeline"
 	"prdrunner/runner/probe"
@@ -178,10 +179,7 @@ type serviceSink struct{ started chan struct{} }
 // Started implements Sink.
 func (s *serviceSink) Started(int) { close(s.started) }
 
-// ServiceLog returns the name of the logs of a service.
-func ServiceLog(service string) string { return "service." + service }
-
-func (r *serviceRun) logName() string { return ServiceLog(r.Name) }
+func (r *serviceRun) logName() string { return disk.ServiceLog(r.Name) }
 
 // newCheck returns the function that finds out whether the service is ready.
 func (r *serviceRun) newCheck(results pipeline.Results) (func(context.Context) error, hcl.Diagnostics) {
@@ -346,7 +344,7 @@ func (ss *services) endedSince(names []string) state.Failure {
 func (l *loop) serviceFailure(name string, number int, message string) *state.Failure {
 	f := &state.Failure{Outcome: state.OutcomeService, Message: state.Text(shorten(l.opts.Mask("the service " + name + ": " + message)))}
 	if number > 0 {
-		f.Log = state.Text(filepath.Base(l.opts.Store.Layout().LogPath(l.pipeline.ID, ServiceLog(name), number)))
+		f.Log = state.Text(filepath.Base(l.opts.Store.Layout().LogPath(l.pipeline.ID, disk.ServiceLog(name), number)))
 	}
 	return f
 }

@@ -101,8 +101,14 @@ func (l *Layout) InboxPath(prd string) string { return filepath.Join(l.PRDDir(pr
 // LogsDir returns the directory of the logs of a PRD's session.
 func (l *Layout) LogsDir(prd string) string { return filepath.Join(l.PRDDir(prd), LogsDir) }
 
-// LogPath returns the path of the log of an attempt at a workstream, a gate or
-// a hook.
+// ServiceLog returns the name of the logs of a service.
+func ServiceLog(service string) string { return "service." + service }
+
+// HookLog returns the name of the logs of a hook: the n-th one for an event, from 1.
+func HookLog(event string, n int) string { return fmt.Sprintf("hook.%s.%d", event, n) }
+
+// LogPath returns the path of the log of an attempt at a workstream, a gate, a service or a
+// hook.
 func (l *Layout) LogPath(prd, name string, attempt int) string {
 	return filepath.Join(l.LogsDir(prd), fmt.Sprintf("%s.%d.log", EncodeName(name), attempt))
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/disk"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/text"
 	"prdrunner/cmd/runner/advice"
@@ -117,7 +118,7 @@ func loggedSteps(st *state.State, hooks []loggedStep, name string) ([]loggedStep
 		addGates(p.Name, p.Gates)
 	}
 	for _, s := range st.Services {
-		all = append(all, loggedStep{runner.ServiceLog(s.Name), runner.ServiceLog(s.Name), s.Attempt, nil, nil, nil})
+		all = append(all, loggedStep{disk.ServiceLog(s.Name), disk.ServiceLog(s.Name), s.Attempt, nil, nil, nil})
 	}
 	all = append(all, hooks...)
 	if name == "" {

@@ -13,7 +13,6 @@ import (
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/text"
 	"prdrunner/cmd/runner/advice"
-	"prdrunner/runner"
 )
 
 // SessionStatus is the state of a session, as `status --json` prints it.
@@ -335,7 +334,7 @@ func (s SessionStatus) nextCommands(cmdline advice.CommandLine, now time.Time) [
 // if it failed with something else.
 func (s SessionStatus) failedService() string {
 	for _, service := range s.Services {
-		log := runner.ServiceLog(service.Name)
+		log := disk.ServiceLog(service.Name)
 		if s.Error.Outcome == state.OutcomeService && strings.HasPrefix(string(s.Error.Log), disk.EncodeName(log)+".") {
 			return log
 		}
