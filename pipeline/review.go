@@ -141,11 +141,22 @@ type FindingGate struct {
 	Message string // of the approval
 }
 
-// AddFindingGates gives the last phase the gates of findings, which are judged after its own,
-// in place of those that were added before. It is called before anything of the pipeline
-// runs, and by one goroutine.
+// FindingPhase returns the phase to which the gates of findings belong: the last one that runs
+// when nothing has failed. A later phase with run_on runs without it, or after a failure.
+func (p *Pipeline) FindingPhase() *Phase {
+	for _, phase := range slices.Backward(p.Phases) {
+		if phase.RunOn == RunOnSucceeded {
+			return phase
+		}
+	}
+	return p.Phases[0] // which never has run_on
+}
+
+// AddFindingGates gives FindingPhase the gates of findings, which are judged after its own, in
+// place of those that were added before. It is called before anything of the pipeline runs, and
+// by one goroutine.
 func (p *Pipeline) AddFindingGates(findings []FindingGate) {
-	last := p.Phases[len(p.Phases)-1]
+	last := p.FindingPhase()
 	last.Gates = slices.DeleteFunc(slices.Clone(last.Gates), func(g *Gate) bool { return g.ofFinding })
 	for _, f := range findings {
 		last.Gates = append(last.Gates, p.findingGate(last, f))

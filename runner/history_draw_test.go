@@ -224,7 +224,7 @@ func drawBuild(t *rapid.T, h *history) act {
 			a.verdicts(t, w.Gates, w.Name)
 		}
 		gates := phase.Gates
-		if p == len(h.Phases)-1 && h.Review != nil {
+		if p == h.findingPhase() && h.Review != nil {
 			gates = slices.Concat(gates, []histGate{{Name: "finding-1", Kind: kindCommand}, {Name: "finding-1", Kind: kindApproval}})
 		}
 		a.verdicts(t, gates, fmt.Sprintf("p%d", p))

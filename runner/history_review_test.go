@@ -138,10 +138,20 @@ func (m *model) reviewPasses() bool {
 	return d == plan.Reuse
 }
 
-// phaseGates returns the gates of a phase. Those of the findings belong to the last phase.
+// findingPhase returns the phase to which the gates of findings belong: the last one without
+// run_on.
+func (h *history) findingPhase() int {
+	p := len(h.Phases) - 1
+	for p > 0 && h.Phases[p].RunOn != "" {
+		p--
+	}
+	return p
+}
+
+// phaseGates returns the gates of a phase, with those of the findings.
 func (m *model) phaseGates(p int) []histGate {
 	gates := m.h.Phases[p].Gates
-	if p == len(m.h.Phases)-1 {
+	if p == m.h.findingPhase() {
 		gates = slices.Concat(gates, m.review.gates)
 	}
 	return gates
@@ -184,7 +194,7 @@ func (m *model) failReview() {
 
 // reviewJudged applies a verdict, which must follow from the findings.
 func (m *model) reviewJudged(e state.ReviewJudged) error {
-	is, last := &m.review, len(m.h.Phases)-1
+	is, at := &m.review, m.h.findingPhase()
 	d, ran := m.run.log[m.key(reviewKey, is.runs)]
 	err := errors.Join(m.mustBe(is.status == state.Running && ran && !d.cancelled, "the review is %s", is.status), m.mustBe(e.Attempt == is.attempt, "attempt %d runs", is.attempt))
 	stops, gated := []string{"p0"}, []string{"p1"}
@@ -213,15 +223,15 @@ func (m *model) reviewJudged(e state.ReviewJudged) error {
 	err = errors.Join(err, m.mustBe(e.Verdict == verdict && e.P0 == counts["p0"] && e.P1 == counts["p1"], "the verdict must be %s, with %v", verdict, counts),
 		m.mustBe(len(e.Gates) == len(gates), "%d gates follow", len(gates)))
 	for _, g := range is.gates {
-		delete(m.gates, g.label(phaseName(last)))
+		delete(m.gates, g.label(phaseName(at)))
 	}
 	for i, g := range gates {
-		label := g.label(phaseName(last))
+		label := g.label(phaseName(at))
 		err = errors.Join(err, m.mustBe(i < len(e.Gates) && e.Gates[i] == label, "the gate %s is missing", label))
 		m.gates[label] = &modelGate{status: state.Pending}
 	}
-	if m.phases[last] == state.Completed && len(gates) > 0 {
-		m.phases[last] = state.Pending
+	if m.phases[at] == state.Completed && len(gates) > 0 {
+		m.phases[at] = state.Pending
 	}
 	is.status, is.verdict, is.judged, is.basis, is.gates = state.Passed, verdict, e.Attempt, m.reviewBasis(), gates
 	if is.blocks() {

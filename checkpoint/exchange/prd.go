@@ -56,12 +56,14 @@ func importPRD(path string, to Target) (*Taken, error) {
 // dropFindingGates removes the gates that the findings of a review became: the pipeline
 // does not have them before its review has run again, which makes them again.
 func dropFindingGates(d *state.Document, shape state.Shape, taken *Taken) {
-	last := shape.Phases[len(shape.Phases)-1].Name
 	made := func(label string) bool {
 		name, owner, _ := strings.Cut(label, " (")
 		number, found := strings.CutPrefix(name, "finding-")
 		_, err := strconv.Atoi(number)
-		if !found || err != nil || owner != last+")" || d.Review == nil {
+		added := slices.ContainsFunc(shape.Phases, func(p state.PhaseShape) bool {
+			return owner == p.Name+")" && !slices.Contains(p.Gates, name)
+		})
+		if !found || err != nil || !added || d.Review == nil {
 			return false
 		}
 		taken.Warnings = append(taken.Warnings, label+" is a gate of the review, which runs again")

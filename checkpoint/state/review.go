@@ -149,7 +149,7 @@ type ReviewJudged struct {
 	P1         int           `json:"p1_count"`
 	Path       Text          `json:"findings_path,omitempty"` // relative to the workspace
 	Findings   []Finding     `json:"findings,omitempty"`      // those that the verdict follows from
-	Gates      []string      `json:"gates,omitempty"`         // labels of the gates that they become, in the last phase
+	Gates      []string      `json:"gates,omitempty"`         // labels of the gates that they become
 	Definition string        `json:"definition"`
 	Judged     string        `json:"judged"`
 	DurationMS int64         `json:"duration_ms"`
@@ -250,21 +250,26 @@ func (r *Review) voided() *Review {
 	return &kept
 }
 
-// replaceFindingGates gives the last phase the gates of the findings of a review, in place
-// of those of an earlier one.
+// replaceFindingGates adds the gates of the findings of a review, in place of those of an
+// earlier one. Their labels name the phase.
 func (s *State) replaceFindingGates(had, labels []string) {
 	if len(s.Phases) == 0 || len(had)+len(labels) == 0 {
 		return
 	}
-	p := s.Phases[len(s.Phases)-1]
-	gates := slices.DeleteFunc(slices.Clone(p.Gates), func(g *Gate) bool { return slices.Contains(had, g.Label) })
-	for _, label := range labels {
-		gates = append(gates, &Gate{Label: label, Status: Pending})
+	for _, p := range s.Phases {
+		gates := slices.DeleteFunc(slices.Clone(p.Gates), func(g *Gate) bool { return slices.Contains(had, g.Label) })
+		for _, label := range labels {
+			if !strings.HasSuffix(label, " ("+p.Name+")") {
+				continue
+			}
+			gates = append(gates, &Gate{Label: label, Status: Pending})
+			if p.Status == Completed {
+				p.Status = Pending
+			}
+		}
+		p.Gates = gates
 	}
-	p.Gates, s.index = gates, nil
-	if p.Status == Completed && len(labels) > 0 {
-		p.Status = Pending
-	}
+	s.index = nil
 	s.indexed()
 }
 

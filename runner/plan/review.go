@@ -123,12 +123,12 @@ func FindingGates(rec *state.Review) []pipeline.FindingGate {
 	return gates
 }
 
-// FindingLabels returns labels for the gates of n findings, which no other gate of the last
-// phase has.
+// FindingLabels returns labels for the gates of n findings, which no other gate of their phase
+// has.
 func FindingLabels(p *pipeline.Pipeline, had []string, n int) []string {
-	last := p.Phases[len(p.Phases)-1]
+	phase := p.FindingPhase()
 	taken := make(map[string]bool)
-	for _, g := range last.Gates {
+	for _, g := range phase.Gates {
 		taken[g.Label()] = true
 	}
 	for _, label := range had {
@@ -136,7 +136,7 @@ func FindingLabels(p *pipeline.Pipeline, had []string, n int) []string {
 	}
 	labels := make([]string, 0, n)
 	for i := 1; len(labels) < n; i++ {
-		if label := state.FindingLabel(i, last.Name); !taken[label] {
+		if label := state.FindingLabel(i, phase.Name); !taken[label] {
 			labels = append(labels, label)
 		}
 	}
