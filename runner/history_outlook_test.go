@@ -149,6 +149,9 @@ func (m *model) outlookAlone(name string, choice plan.OnConflict, now map[string
 		return plan.Run
 	case m.forced(name):
 		return again
+	case len(on) > 0 && w.done() && again == plan.Rerun && m.redefined(name):
+		m.run.why[name] = reason{changes: []string{"definition "}}
+		return again
 	case len(on) > 0:
 		m.run.why[name] = reason{on: on}
 		return plan.Depends

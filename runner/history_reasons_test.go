@@ -74,6 +74,13 @@ func (m *model) changes(name string) []string {
 	return c
 }
 
+// redefined reports whether the definition of done work has changed, whatever other
+// workstreams come to.
+func (m *model) redefined(name string) bool {
+	was, is, w := m.works[name].from, m.basis(name), m.work(name)
+	return !was.unknown && w.Uses == "" && w.Sees == "" && (was.version != is.version || was.plain != is.plain)
+}
+
 func different(what string, was, is map[string]string) []string {
 	var c []string
 	for name, text := range is {
