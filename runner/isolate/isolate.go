@@ -44,6 +44,8 @@ type Trees struct {
 
 	mu  sync.Mutex
 	dir string // the result of place
+
+	linking sync.Mutex // held while git adds a work tree
 }
 
 // New returns the work trees of a PRD. It makes nothing.

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"golang.org/x/sync/errgroup"
 
 	"prdrunner/checkpoint/checkpointtest"
 	"prdrunner/checkpoint/state"
@@ -210,6 +211,42 @@ func TestGitWorkTree(t *testing.T) {
 	}
 	if left := list(t, s.cache); !slices.Equal(left, []string{"."}) {
 		t.Errorf("left over: %v", left)
+	}
+}
+
+// TestManyGitWorkTreesAtOnce: git itself can't add two at the same time.
+func TestManyGitWorkTreesAtOnce(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, "")
+	initGit(t, s.dir)
+	var all errgroup.Group
+	for range 24 {
+		ws := workstream(t, `from = "git"`, "out/*")
+		all.Go(func() error {
+			tree, err := s.trees.Make(t.Context(), ws, 1)
+			if err != nil {
+				return err
+			}
+			return tree.Remove()
+		})
+	}
+	must(t, all.Wait())
+}
+
+// TestNoGitWorkTree: a work tree that git can't add is an error, and leaves nothing.
+func TestNoGitWorkTree(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, "")
+	if _, err := exec.LookPath("git"); err != nil {
+		t.Skip("there is no git")
+	}
+	gitOutput(t, s.dir, "init", "-q")
+	_, err := s.trees.Make(t.Context(), workstream(t, `from = "git"`, "out/*"), 1)
+	if err == nil || !strings.Contains(err.Error(), "make a linked git work tree") {
+		t.Errorf("in a repository without a commit: %v", err)
+	}
+	if left := list(t, s.cache); len(left) != 1 || strings.Contains(left[0], "/") {
+		t.Errorf("%q are left", left)
 	}
 }
 

@@ -37,7 +37,7 @@ func (t *Trees) Make(ctx context.Context, ws *pipeline.Workstream, attempt int) 
 	return made, nil
 }
 
-func (t *Trees) make(ctx context.Context, ws *pipeline.Workstream, attempt int) (made *Tree, err error) {
+func (t *Trees) make(ctx context.Context, ws *pipeline.Workstream, attempt int) (*Tree, error) {
 	paths, empty, err := t.list(ctx, ws)
 	if err != nil {
 		return nil, err
@@ -50,23 +50,27 @@ func (t *Trees) make(ctx context.Context, ws *pipeline.Workstream, attempt int) 
 	if err != nil {
 		return nil, err
 	}
-	made = &Tree{Dir: top, trees: t, top: top}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, made.Remove())
-		}
-	}()
-	if err := t.link(ctx, ws, made); err != nil {
-		return nil, err
+	made := &Tree{Dir: top, trees: t, top: top}
+	if err := made.prepare(ctx, ws, paths, empty); err != nil {
+		return nil, errors.Join(err, made.Remove())
 	}
-	if err := t.fill(ctx, made, paths, empty); err != nil {
-		return nil, err
+	return made, nil
+}
+
+// prepare puts the files into a work tree, and notes those that the attempt may change.
+func (tr *Tree) prepare(ctx context.Context, ws *pipeline.Workstream, paths, empty []string) error {
+	t := tr.trees
+	err := t.link(ctx, ws, tr)
+	if err == nil {
+		err = t.fill(ctx, tr, paths, empty)
 	}
-	if made.Files, err = t.o.Files.OpenCopy(made.Dir); err != nil {
-		return nil, err
+	if err == nil {
+		tr.Files, err = t.o.Files.OpenCopy(tr.Dir)
 	}
-	made.before, err = made.match(ctx, ws)
-	return made, err
+	if err == nil {
+		tr.before, err = tr.match(ctx, ws)
+	}
+	return err
 }
 
 // link makes a work tree a linked one of git, if the workstream asks for that.
@@ -76,7 +80,9 @@ func (t *Trees) link(ctx context.Context, ws *pipeline.Workstream, made *Tree) e
 	}
 	repo, err := t.repository()
 	if err == nil {
+		t.linking.Lock() // git can't add two at once
 		made.Dir, err = repo.AddLinked(ctx, made.top)
+		t.linking.Unlock()
 	}
 	if err != nil {
 		return err

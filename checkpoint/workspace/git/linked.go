@@ -12,12 +12,22 @@ import (
 	"prdrunner/checkpoint/store"
 )
 
+// addTries is how often git is asked to add a work tree: it fails if another process adds one
+// at that moment.
+const addTries = 3
+
 // AddLinked makes a linked work tree in a directory that does not exist yet, or is empty. HEAD
 // is detached at the commit that is checked out here, the index is a copy of this one, and
 // there are no files. It returns the directory in it that corresponds to g's.
 func (g *Repository) AddLinked(ctx context.Context, dir string) (string, error) {
-	add := g.command("-c", "worktree.useRelativePaths=false", "worktree", "add", "--quiet", "--detach", "--no-checkout", dir, "HEAD")
-	if _, err := g.runCapturing(ctx, nil, add); err != nil {
+	var err error
+	for range addTries {
+		add := g.command("-c", "worktree.useRelativePaths=false", "worktree", "add", "--quiet", "--detach", "--no-checkout", dir, "HEAD")
+		if _, err = g.runCapturing(ctx, nil, add); err == nil || ctx.Err() != nil {
+			break
+		}
+	}
+	if err != nil {
 		return "", fmt.Errorf("make a linked git work tree: %w", err)
 	}
 	if err := g.copyIndex(dir); err != nil {

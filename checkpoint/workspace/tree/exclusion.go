@@ -28,10 +28,11 @@ func (x *exclusion) excludes(path string) bool {
 	return x != nil && slices.ContainsFunc(x.globs, func(glob string) bool { return matchesGlob(glob, path) })
 }
 
-// excludesAllBelow reports whether everything below a directory is certainly excluded.
+// excludesAllBelow reports whether everything below a directory is certainly excluded: a glob
+// that ends in ** matches the directory, or one above it, and so all that is below.
 func (x *exclusion) excludesAllBelow(dir string) bool {
 	return x != nil && slices.ContainsFunc(x.globs, func(glob string) bool {
-		return strings.HasSuffix("/"+glob, "/**") && doublestar.MatchUnvalidated(glob, dir+"/x")
+		return strings.HasSuffix("/"+glob, "/**") && doublestar.MatchUnvalidated(glob, dir)
 	})
 }
 

@@ -237,7 +237,7 @@ func (g *walk) walkDir(ctx context.Context, dir string, states []state) error {
 			}
 		}
 	}
-	if counted == 0 && dir != "" && accepts(states, dir+"/x") {
+	if counted == 0 && dir != "" && accepts(states, dir+"/"+anyName) {
 		g.empty = append(g.empty, dir)
 	}
 	return nil
@@ -249,6 +249,9 @@ func (g *walk) listChildren(dir string) ([]string, error) {
 	defer c.Close()
 	return g.listDir(&c, dir)
 }
+
+// anyName stands for the name of any file. No glob names it.
+const anyName = "\x00"
 
 // ErrStateDir says that a directory is a state directory, in which nothing matches.
 var ErrStateDir = errors.New("is a state directory")

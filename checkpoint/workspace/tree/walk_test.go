@@ -94,6 +94,7 @@ func TestWalkReportsEmptyDirectories(t *testing.T) {
 		"empty/*":    {"empty"},
 		"*/**":       {"empty", "go/deep/empty", "restored"},
 		"go/**/*.go": nil, // a file of any name would not match
+		"empty/x":    nil,
 		"full/**":    nil,
 	} {
 		got, err := w.Walk(t.Context(), []string{patterns})
@@ -131,8 +132,8 @@ func TestPatternsAgree(t *testing.T) {
 // the same files.
 func TestExclusionsAgree(t *testing.T) {
 	t.Parallel()
-	paths := []string{"a", "b", "a/b", "a/b/c", "a/c/b", "c/a", "a/b/c/d.go", "d.go", "a/d.go", "ab/cd"}
-	globs := []string{"**", "a/**", "*/b", "**/*.go", "a", "a/b/**", "**/c/**", "{a,c}/*", "a/{b,c}/**"}
+	paths := []string{"a", "b", "a/b", "a/b/c", "a/c/b", "c/a", "a/b/c/d.go", "d.go", "a/d.go", "ab/cd", "a/x/y", "x/a", "x"}
+	globs := []string{"**", "a/**", "*/b", "**/*.go", "a", "a/b/**", "**/c/**", "{a,c}/*", "a/{b,c}/**", "a/x/**", "**/x/**", "a/?/**"}
 	for _, glob := range globs {
 		for _, except := range globs {
 			pattern := glob + Except + except
