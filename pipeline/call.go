@@ -234,6 +234,7 @@ func (b *builder) checkCall(def *workstreamDef, of *Workstream) {
 	if child == nil {
 		return
 	}
+	b.pipeline.Called = append(b.pipeline.Called, child)
 	// The files that the called pipeline makes may hold these values, and a capture of the
 	// workspace must leave them out.
 	b.pipeline.Secrets = append(b.pipeline.Secrets, child.Secrets...)

@@ -56,7 +56,7 @@ type takenOver struct {
 // and locals, the sensitive values among them, and what called pipelines have of these.
 func (b *builder) takeOver(from *Pipeline) {
 	b.scope.takeOver(from.scope)
-	b.pipeline.Secrets = slices.Clone(from.Secrets)
+	b.pipeline.Secrets, b.pipeline.Called = slices.Clone(from.Secrets), from.Called
 	for _, file := range from.EnvFiles {
 		b.envFiles[file] = true
 	}

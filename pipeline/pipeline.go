@@ -62,6 +62,9 @@ type Pipeline struct {
 	Included      []string // paths of the files that it includes and calls, sorted
 	// IncludePatterns are the Patterns of the globs of these files.
 	IncludePatterns []string
+	// Called are the pipelines that its workstreams call, as far as they are known without
+	// results. They say which files called pipelines read and make.
+	Called []*Pipeline
 	// Digest is "sha256:…" of the file's bytes, and of the paths and bytes of the files that
 	// it includes and calls.
 	Digest string

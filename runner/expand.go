@@ -43,6 +43,11 @@ func (p *phaseRun) expand() error {
 	if err != nil || expanded == l.pipeline {
 		return err
 	}
+	for _, rec := range l.session.State().Phase(p.phase.Name).Workstreams {
+		if expanded.Workstream(rec.Name) == nil { // its element is gone
+			l.recordedFiles.forgetArtifacts(rec)
+		}
+	}
 	l.usePipeline(expanded)
 	p.phase = expanded.Phases[p.phase.Number-1]
 	if err := l.readEarlierSessions(); err != nil {
@@ -51,6 +56,8 @@ func (p *phaseRun) expand() error {
 	l.planOutdated = true
 	l.recorder.Add(nil, state.PhaseExpanded{Phase: p.phase.Name, Instances: expanded.Expanded(p.phase), Shape: plan.ShapeOf(expanded)})
 	l.rememberActs()
+	// The captures so far have left out files that only instances name.
+	l.captures.captureFound(false, false)
 	return nil
 }
 

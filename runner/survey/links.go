@@ -117,8 +117,8 @@ func (s *Surveyor) addRestoredLink(ctx context.Context, a state.Artifact) error 
 	return nil
 }
 
-// Declared returns the patterns of inputs and artifacts that a pipeline declares within
-// the workspace.
+// Declared returns the patterns of inputs and artifacts that a pipeline, and those that it
+// calls, declare within the workspace.
 func Declared(p *pipeline.Pipeline) []string {
 	var patterns []string
 	for _, phase := range p.Phases {
@@ -131,6 +131,9 @@ func Declared(p *pipeline.Pipeline) []string {
 		for _, g := range phase.Gates {
 			patterns = append(patterns, g.InputPatterns...)
 		}
+	}
+	for _, called := range p.Called {
+		patterns = append(patterns, Declared(called)...)
 	}
 	return Local(patterns...)
 }
