@@ -237,7 +237,8 @@ func (b *builder) forEachEdges(def *workstreamDef) {
 	}
 	pos := def.forEachPosition()
 	def.over = b.checkOrder(a, fr, pos)
-	def.overNames = appendNew(withInstances(nil, def.over), b.checkAnswers(a, pos))
+	def.overAnswers = b.checkAnswers(a, pos)
+	def.overNames = appendNew(withInstances(nil, def.over), def.overAnswers)
 }
 
 // UnexpandedName is the name of the instance that stands for all instances of a block that are
@@ -251,7 +252,7 @@ func (w *Workstream) Unexpanded() bool { return w.def.unexpanded }
 // ForEachOver lists the workstreams, and the labels of gates, whose results the for_each of
 // the block uses. They do not count in the digest of an instance: an instance runs again only
 // if its own element changes.
-// An unexpanded instance has them among its Upstream.
+// An unexpanded instance has them among its Upstream and Answers.
 func (w *Workstream) ForEachOver() []string {
 	if w.def.unexpanded {
 		return nil

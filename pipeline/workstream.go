@@ -115,7 +115,8 @@ type workstreamDef struct {
 	maxElements  int
 	elements     *fanOut  // of a for_each that uses results; nil: not known
 	over         []target // whose results for_each uses
-	overNames    []string // their instances, and the labels of gates whose answers it uses
+	overAnswers  []string // the labels of gates whose answers for_each uses
+	overNames    []string // the instances of over, and overAnswers
 	instances    []*Workstream
 	byKey        map[string]*Workstream
 	edges        []*workstreamDef // blocks that it depends on
@@ -284,6 +285,9 @@ func (b *builder) checkWorkstreamProcess(def *workstreamDef, ws *Workstream) {
 	}
 	for _, a := range []*argument{def.block.verify, def.block.when} {
 		ws.Answers = appendNew(ws.Answers, b.checkAnswers(a, pos))
+	}
+	if def.unexpanded {
+		ws.Answers = appendNew(ws.Answers, def.overAnswers)
 	}
 	upstream = append(upstream, b.checkOrder(def.block.verify, fr, pos)...)
 	upstream = append(upstream, b.checkOrder(def.block.when, fr, pos)...)
