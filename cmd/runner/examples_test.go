@@ -5,9 +5,12 @@ import (
 	"errors"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/bmatcuk/doublestar/v4"
 )
 
 // TestExamples runs the commands that each example names in its README and comments, in a
@@ -40,6 +43,7 @@ func TestExamples(t *testing.T) {
 		{"agents", []step{
 			{"build PRD-007", 1}, {"override PRD-007 review --reason later", 0}, {"build PRD-007 --resume", 0}, {"checkpoint show PRD-007 latest", 0}, {"build PRD-007 --resume", 6},
 		}, map[string]string{"out/report.md": "Fixes after tests: 2", "out/page-name.sh": "sed 's/^-*//'", ".runner/PRD-007.json": `"verdict": "overridden"`}},
+		{"workflows/cobra", []step{{"build PRD-101", 0}, {"build PRD-101 --resume", 6}}, map[string]string{"out/windows.txt": "GOOS=windows"}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -76,18 +80,15 @@ func TestEveryExampleIsRun(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	entries, err := os.ReadDir("../../examples")
-	if err != nil {
-		t.Fatal(err)
+	pipelines, err := doublestar.Glob(os.DirFS("../../examples"), "{*,workflows/*}/*.hcl")
+	if err != nil || len(pipelines) == 0 {
+		t.Fatal("no example is found: ", err)
 	}
-	for _, e := range entries {
-		pipelines, err := filepath.Glob(filepath.Join("../../examples", e.Name(), "*.hcl"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		elsewhere := e.Name() == "cashier" || e.Name() == "notify"
-		if len(pipelines) > 0 && !elsewhere && !bytes.Contains(source, []byte(`{"`+e.Name()+`", []step{`)) {
-			t.Errorf("no test runs examples/%s", e.Name())
+	for _, pipeline := range pipelines {
+		name := path.Dir(pipeline)
+		elsewhere := name == "cashier" || name == "notify"
+		if !elsewhere && !bytes.Contains(source, []byte(`{"`+name+`", []step{`)) {
+			t.Errorf("no test runs examples/%s", pipeline)
 		}
 	}
 }

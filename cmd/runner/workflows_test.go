@@ -40,7 +40,7 @@ func workflows() []workflow {
 		{dir: "../../examples/monorepo", prd: "PRD-004", makes: []string{"dist"}, changes: []string{"packages/csv/csv.sh", "packages/lists/lists.sh", "packages/cli/cli.sh", "tools/bundle.sh"}, edited: "dist/chars.sh"},
 		{dir: "../../examples/scatter", prd: "PRD-005", makes: []string{"out"}, changes: []string{"texts/ferry.txt", "texts/tower.txt"}, edited: "out/counts/brook.txt"},
 		{dir: "../../examples/migration", prd: "PRD-006", makes: []string{"build", "backup"}, changes: []string{"migrations/0002_order_totals.sql"}, edited: "build/schema.sql", once: "apply"},
-		{dir: "testdata/workflows/cli", prd: "PRD-101", makes: []string{"out"}, changes: []string{"module.txt", "src/help.txt", "src/root.txt"}, edited: "out/license.txt"},
+		{dir: "../../examples/workflows/cobra", prd: "PRD-101", makes: []string{"out"}, changes: []string{"program_windows.go", "command.go", "test.sh", "header.txt"}, edited: "out/linux-1.24.txt"},
 		{dir: "testdata/workflows/package", prd: "PRD-102", makes: []string{"dist", "out", "published"}, changes: []string{"types.txt", "package.txt", "src/react.txt"}, published: "published/package.txt", edited: "dist/types.txt"},
 		{dir: "testdata/workflows/genome", prd: "PRD-103", makes: []string{"mapped", "sorted", "calls", "plots"}, changes: []string{"reads/B.txt", "plot.txt", "reference/genome.txt"}, edited: "mapped/A.txt"},
 		{dir: "testdata/workflows/diamond", prd: "PRD-104", makes: []string{"out"}, changes: []string{"in/rates.txt", "in/prices.txt", "in/orders.txt"}, edited: "out/orders.txt"},
@@ -265,12 +265,14 @@ func (r *workflowRun) keeps(edit string) {
 	}
 }
 
-// append adds a line to a file. The line is a comment if the file is a script or SQL.
+// append adds a line to a file. The line is a comment if the file is a program.
 func (r *workflowRun) append(name string) {
 	r.t.Helper()
 	line := "changed\n"
 	switch filepath.Ext(name) {
-	case ".sh":
+	case ".go":
+		line = "\n// changed\n"
+	case ".awk", ".sh", ".yaml":
 		line = "# changed\n"
 	case ".sql":
 		line = "-- changed\n"

@@ -1,0 +1,3 @@
+module commands
+
+go 1.21
