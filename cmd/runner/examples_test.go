@@ -44,6 +44,10 @@ func TestExamples(t *testing.T) {
 			{"build PRD-007", 1}, {"override PRD-007 review --reason later", 0}, {"build PRD-007 --resume", 0}, {"checkpoint show PRD-007 latest", 0}, {"build PRD-007 --resume", 6},
 		}, map[string]string{"out/report.md": "Fixes after tests: 2", "out/page-name.sh": "sed 's/^-*//'", ".runner/PRD-007.json": `"verdict": "overridden"`}},
 		{"workflows/cobra", []step{{"build PRD-101", 0}, {"build PRD-101 --resume", 6}}, map[string]string{"out/windows.txt": "GOOS=windows"}},
+		{"workflows/zustand", []step{
+			{"build PRD-102", 0}, {"build PRD-102 --resume", 6},
+			{"build PRD-103", 3}, {"approve PRD-103", 0}, {"build PRD-103 --resume", 0}, {"build PRD-103 --resume", 6},
+		}, map[string]string{"out/strict-noglob.txt": "ok: a value is loaded", "registry/1.4.0/files.txt": "cjs/react.sh"}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

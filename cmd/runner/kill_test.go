@@ -311,7 +311,7 @@ func (k *killer) noProcesses() {
 // copy.
 func copyExample(t *testing.T, name string) string {
 	t.Helper()
-	return copyTree(t, filepath.Join("..", "..", "examples", name), "gen", "build", "out", "dist", "backup")
+	return copyTree(t, filepath.Join("..", "..", "examples", name), "gen", "build", "out", "dist", "backup", "package", "registry")
 }
 
 // copyTree copies a directory to a temporary one of the same name, and returns its path.

@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -27,6 +28,7 @@ var workflowKills = flag.Int("workflow.kills", 0, "at how many moments each work
 // workflow is a pipeline like those of real projects.
 type workflow struct {
 	dir       string   // the directory of its files
+	graph     string   // its graph for make, in testdata/workflows; "": it has the name of the directory
 	prd       string   //
 	makes     []string // directories that hold only files which it makes
 	changes   []string // files to which a test adds a line, so that their dependents run again
@@ -35,13 +37,16 @@ type workflow struct {
 	once      string   // a workstream that must never run again
 }
 
+func (w workflow) name() string { return cmp.Or(w.graph, filepath.Base(w.dir)) }
+
 func workflows() []workflow {
 	return []workflow{
 		{dir: "../../examples/monorepo", prd: "PRD-004", makes: []string{"dist"}, changes: []string{"packages/csv/csv.sh", "packages/lists/lists.sh", "packages/cli/cli.sh", "tools/bundle.sh"}, edited: "dist/chars.sh"},
 		{dir: "../../examples/scatter", prd: "PRD-005", makes: []string{"out"}, changes: []string{"texts/ferry.txt", "texts/tower.txt"}, edited: "out/counts/brook.txt"},
 		{dir: "../../examples/migration", prd: "PRD-006", makes: []string{"build", "backup"}, changes: []string{"migrations/0002_order_totals.sql"}, edited: "build/schema.sql", once: "apply"},
 		{dir: "../../examples/workflows/cobra", prd: "PRD-101", makes: []string{"out"}, changes: []string{"program_windows.go", "command.go", "test.sh", "header.txt"}, edited: "out/linux-1.24.txt"},
-		{dir: "testdata/workflows/package", prd: "PRD-102", makes: []string{"dist", "out", "published"}, changes: []string{"types.txt", "package.txt", "src/react.txt"}, published: "published/package.txt", edited: "dist/types.txt"},
+		{dir: "../../examples/workflows/zustand", prd: "PRD-102", makes: []string{"dist", "out"}, changes: []string{"src/vanilla.sh", "src/middleware.sh", "hosts/18.3.sh", "spec.sh"}, edited: "dist/cjs/vanilla.sh"},
+		{dir: "../../examples/workflows/zustand", graph: "zustand-release", prd: "PRD-103", makes: []string{"dist", "package", "registry"}, changes: []string{"src/shallow.sh", "package.yaml"}, published: "registry/1.4.0/files.txt", edited: "package/files.txt", once: "publish"},
 		{dir: "testdata/workflows/genome", prd: "PRD-103", makes: []string{"mapped", "sorted", "calls", "plots"}, changes: []string{"reads/B.txt", "plot.txt", "reference/genome.txt"}, edited: "mapped/A.txt"},
 		{dir: "testdata/workflows/diamond", prd: "PRD-104", makes: []string{"out"}, changes: []string{"in/rates.txt", "in/prices.txt", "in/orders.txt"}, edited: "out/orders.txt"},
 	}
@@ -64,7 +69,7 @@ func TestWorkflows(t *testing.T) {
 	}
 	binary := buildBinary(t)
 	for _, w := range workflows() {
-		t.Run(filepath.Base(w.dir), func(t *testing.T) {
+		t.Run(w.name(), func(t *testing.T) {
 			t.Parallel()
 			reference := newWorkflowRun(t, w, binary)
 			shown := reference.complete()
@@ -116,7 +121,7 @@ func killedAtLines(shown int) iter.Seq2[int, int] {
 func (w workflow) rebuiltByMake(t *testing.T, change string) []string {
 	t.Helper()
 	dir := copyTree(t, w.dir, w.makes...)
-	makefile, err := filepath.Abs(filepath.Join("testdata", "workflows", filepath.Base(w.dir)+".mk"))
+	makefile, err := filepath.Abs(filepath.Join("testdata", "workflows", w.name()+".mk"))
 	if err != nil {
 		t.Fatal(err)
 	}
