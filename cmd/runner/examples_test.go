@@ -48,6 +48,7 @@ func TestExamples(t *testing.T) {
 			{"build PRD-102", 0}, {"build PRD-102 --resume", 6},
 			{"build PRD-103", 3}, {"approve PRD-103", 0}, {"build PRD-103 --resume", 0}, {"build PRD-103 --resume", 6},
 		}, map[string]string{"out/strict-noglob.txt": "ok: a value is loaded", "registry/1.4.0/files.txt": "cjs/react.sh"}},
+		{"workflows/snakemake", []step{{"build PRD-104", 0}, {"build PRD-104 --resume", 6}}, map[string]string{"plots/quals.svg": "I:333"}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -307,15 +307,26 @@ func (k *killer) noProcesses() {
 	}
 }
 
-// copyExample copies an example, without the files that runs have made, and returns the
-// copy.
+// copyExample copies an example, without the files that runs have made, which its .gitignore
+// names, and returns the copy.
 func copyExample(t *testing.T, name string) string {
 	t.Helper()
-	return copyTree(t, filepath.Join("..", "..", "examples", name), "gen", "build", "out", "dist", "backup", "package", "registry")
+	dir := filepath.Join("..", "..", "examples", name)
+	ignored, err := os.ReadFile(filepath.Join(dir, ".gitignore"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var made []string
+	for line := range strings.Lines(string(ignored)) {
+		if path, ok := strings.CutPrefix(strings.TrimSpace(line), "/"); ok {
+			made = append(made, strings.TrimSuffix(path, "/"))
+		}
+	}
+	return copyTree(t, dir, made...)
 }
 
 // copyTree copies a directory to a temporary one of the same name, and returns its path.
-// It leaves out the state and the directories in without.
+// It leaves out the state, and the directories and files in without.
 func copyTree(t *testing.T, from string, without ...string) string {
 	t.Helper()
 	to := filepath.Join(t.TempDir(), filepath.Base(from))
@@ -327,10 +338,13 @@ func copyTree(t *testing.T, from string, without ...string) string {
 		if err != nil {
 			return err
 		}
-		if d.IsDir() {
-			if rel == ".runner" || slices.Contains(without, rel) {
-				return fs.SkipDir
-			}
+		left := rel == ".runner" || slices.Contains(without, rel)
+		switch {
+		case left && d.IsDir():
+			return fs.SkipDir
+		case left:
+			return nil
+		case d.IsDir():
 			return os.MkdirAll(filepath.Join(to, rel), 0o755)
 		}
 		info, err := d.Info()

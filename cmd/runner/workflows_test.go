@@ -47,7 +47,7 @@ func workflows() []workflow {
 		{dir: "../../examples/workflows/cobra", prd: "PRD-101", makes: []string{"out"}, changes: []string{"program_windows.go", "command.go", "test.sh", "header.txt"}, edited: "out/linux-1.24.txt"},
 		{dir: "../../examples/workflows/zustand", prd: "PRD-102", makes: []string{"dist", "out"}, changes: []string{"src/vanilla.sh", "src/middleware.sh", "hosts/18.3.sh", "spec.sh"}, edited: "dist/cjs/vanilla.sh"},
 		{dir: "../../examples/workflows/zustand", graph: "zustand-release", prd: "PRD-103", makes: []string{"dist", "package", "registry"}, changes: []string{"src/shallow.sh", "package.yaml"}, published: "registry/1.4.0/files.txt", edited: "package/files.txt", once: "publish"},
-		{dir: "testdata/workflows/genome", prd: "PRD-103", makes: []string{"mapped", "sorted", "calls", "plots"}, changes: []string{"reads/B.txt", "plot.txt", "reference/genome.txt"}, edited: "mapped/A.txt"},
+		{dir: "../../examples/workflows/snakemake", prd: "PRD-104", makes: []string{"mapped_reads", "sorted_reads", "calls", "plots"}, changes: []string{"data/samples/B.fastq", "scripts/plot.awk", "data/genome.fa", "scripts/index.awk"}, edited: "mapped_reads/A.sam"},
 		{dir: "testdata/workflows/diamond", prd: "PRD-104", makes: []string{"out"}, changes: []string{"in/rates.txt", "in/prices.txt", "in/orders.txt"}, edited: "out/orders.txt"},
 	}
 }
@@ -270,7 +270,8 @@ func (r *workflowRun) keeps(edit string) {
 	}
 }
 
-// append adds a line to a file. The line is a comment if the file is a program.
+// append adds a line to a file: a comment, or a record, where the format of the file asks
+// for that.
 func (r *workflowRun) append(name string) {
 	r.t.Helper()
 	line := "changed\n"
@@ -279,6 +280,10 @@ func (r *workflowRun) append(name string) {
 		line = "\n// changed\n"
 	case ".awk", ".sh", ".yaml":
 		line = "# changed\n"
+	case ".fa":
+		line = ";changed\n"
+	case ".fastq":
+		line = "@changed\nACGT\n+\nFFFF\n"
 	case ".sql":
 		line = "-- changed\n"
 	}
