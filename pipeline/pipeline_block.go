@@ -193,7 +193,7 @@ func (b *builder) declare(block *pipelineBlock) {
 	names := make(map[string]*hclsyntax.Block, len(block.phases)+workstreams)
 	enter := func(name string, block *hclsyntax.Block) bool {
 		if first := names[name]; first != nil {
-			b.errorf("Duplicate "+block.Type+" name", block.LabelRanges[0], "The name %q is already taken at line %d. Phases and workstreams share one namespace; rename one of them.", name, first.LabelRanges[0].Start.Line)
+			b.errorf("Duplicate "+block.Type+" name", block.LabelRanges[0], "The name %q is already taken by the %s at line %d. Phases and workstreams share one namespace; rename one of them.", name, first.Type, first.LabelRanges[0].Start.Line)
 			return false
 		}
 		names[name] = block
