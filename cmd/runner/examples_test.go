@@ -48,6 +48,9 @@ func TestExamples(t *testing.T) {
 			{"build PRD-102", 0}, {"build PRD-102 --resume", 6},
 			{"build PRD-103", 3}, {"approve PRD-103", 0}, {"build PRD-103 --resume", 0}, {"build PRD-103 --resume", 6},
 		}, map[string]string{"out/strict-noglob.txt": "ok: a value is loaded", "registry/1.4.0/files.txt": "cjs/react.sh"}},
+		{"workflows/nextflow", []step{{"build PRD-105", 0}, {"build PRD-105 --resume", 6}, {"build PRD-105 --resume --var proteins=false", 0}}, map[string]string{
+			"results/contigs.tsv": "gut.2\t120\t", "results/left-out.txt": "soil_2",
+		}},
 		{"workflows/snakemake", []step{{"build PRD-104", 0}, {"build PRD-104 --resume", 6}}, map[string]string{"plots/quals.svg": "I:333"}},
 	}
 	for _, tt := range tests {

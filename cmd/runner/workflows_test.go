@@ -48,6 +48,7 @@ func workflows() []workflow {
 		{dir: "../../examples/workflows/zustand", prd: "PRD-102", makes: []string{"dist", "out"}, changes: []string{"src/vanilla.sh", "src/middleware.sh", "hosts/18.3.sh", "spec.sh"}, edited: "dist/cjs/vanilla.sh"},
 		{dir: "../../examples/workflows/zustand", graph: "zustand-release", prd: "PRD-103", makes: []string{"dist", "package", "registry"}, changes: []string{"src/shallow.sh", "package.yaml"}, published: "registry/1.4.0/files.txt", edited: "package/files.txt", once: "publish"},
 		{dir: "../../examples/workflows/snakemake", prd: "PRD-104", makes: []string{"mapped_reads", "sorted_reads", "calls", "plots"}, changes: []string{"data/samples/B.fastq", "scripts/plot.awk", "data/genome.fa", "scripts/index.awk"}, edited: "mapped_reads/A.sam"},
+		{dir: "../../examples/workflows/nextflow", prd: "PRD-105", makes: []string{"out", "results"}, changes: []string{"reads/gut_1.fastq", "describe.awk", "clean.awk", "assemble.awk"}, edited: "out/pooled/gut.fa"},
 		{dir: "testdata/workflows/diamond", prd: "PRD-104", makes: []string{"out"}, changes: []string{"in/rates.txt", "in/prices.txt", "in/orders.txt"}, edited: "out/orders.txt"},
 	}
 }
@@ -283,7 +284,7 @@ func (r *workflowRun) append(name string) {
 	case ".fa":
 		line = ";changed\n"
 	case ".fastq":
-		line = "@changed\nACGT\n+\nFFFF\n"
+		line = "@changed\nACGTACGTACGTACGT\n+\nFFFFFFFFFFFFFFFF\n"
 	case ".sql":
 		line = "-- changed\n"
 	}
