@@ -46,7 +46,7 @@ pipeline "PRD-103" {
       effect     = "once"
       depends_on = [workstream.pack]
       command    = ["sh", "publish.sh", local.package.version]
-      verify     = ["test", "-d", "registry/${local.package.version}"]
+      verify     = ["sh", "-c", "test -d registry/$1 && cmp package/files.txt registry/$1/files.txt", "sh", local.package.version]
       artifacts  = ["registry/${local.package.version}/**"]
     }
   }
