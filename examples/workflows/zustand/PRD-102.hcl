@@ -13,7 +13,7 @@
 include = ["library.hcl"]
 
 locals {
-  builds  = toset(["cjs", "esm"])
+  formats = toset(["cjs", "esm"])
   modes   = toset(["development", "production"])
   hosts   = toset([for name in fileset("hosts", "*.sh") : trimsuffix(name, ".sh")])
   current = "hosts/19.2.sh"
@@ -56,7 +56,7 @@ pipeline "PRD-102" {
 
     # What was built, in both formats and both modes.
     workstream "build" {
-      for_each   = { for pair in setproduct(local.builds, local.modes) : "${pair[0]}-${pair[1]}" => { format = pair[0], mode = pair[1] } }
+      for_each   = { for pair in setproduct(local.formats, local.modes) : "${pair[0]}-${pair[1]}" => { format = pair[0], mode = pair[1] } }
       depends_on = [for name in keys(local.entries) : workstream.bundle["${each.value.format}-${name}"]]
       command    = ["sh", "test.sh", "-eu", "dist/${each.value.format}", local.current, "out/build-${each.key}.txt"]
       env        = { MODE = each.value.mode }
