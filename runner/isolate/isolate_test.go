@@ -194,12 +194,14 @@ func TestGitWorkTree(t *testing.T) {
 	initGit(t, top)
 	s.write("a", "edited")
 	s.write("new", "")
-	tree, _ := s.make(`from = "git"`, "out/**")
+	must(t, os.Remove(filepath.Join(s.dir, "src/b")))
+	tree, _ := s.make("from = \"git\"\nexclude = [\"src/vendor\"]", "out/**")
 	if filepath.Base(tree.Dir) != "below" {
 		t.Error(tree.Dir)
 	}
-	status := gitOutput(t, tree.Dir, "status", "--short", ".")
-	if want := " M a\n?? new\n"; status != want {
+	// Neither what is excluded nor what lies outside of the workspace counts as deleted.
+	status := gitOutput(t, tree.Dir, "status", "--short")
+	if want := " M a\n D src/b\n?? new\n"; status != want {
 		t.Errorf("%q, want %q", status, want)
 	}
 	// A killed run leaves it. What another one has made stays.

@@ -64,6 +64,9 @@ func (tr *Tree) prepare(ctx context.Context, ws *pipeline.Workstream, paths, emp
 	if err == nil {
 		err = t.fill(ctx, tr, paths, empty)
 	}
+	if err == nil && ws.Isolate.From == pipeline.IsolateGit {
+		err = t.hideLeftOut(ctx, tr)
+	}
 	if err == nil {
 		tr.Files, err = t.o.Files.OpenCopy(tr.Dir)
 	}
@@ -88,6 +91,15 @@ func (t *Trees) link(ctx context.Context, ws *pipeline.Workstream, made *Tree) e
 		return err
 	}
 	return os.MkdirAll(made.Dir, 0o700)
+}
+
+// hideLeftOut keeps files that are not in a work tree out of what git shows there.
+func (t *Trees) hideLeftOut(ctx context.Context, made *Tree) error {
+	repo, err := t.repository()
+	if err != nil {
+		return err
+	}
+	return repo.HideLeftOut(ctx, made.Dir)
 }
 
 // repository returns the git work tree of the workspace.

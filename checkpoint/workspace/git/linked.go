@@ -1,6 +1,7 @@
 package git
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -34,6 +35,44 @@ func (g *Repository) AddLinked(ctx context.Context, dir string) (string, error) 
 		return "", fmt.Errorf("make a linked git work tree: %w", err)
 	}
 	return filepath.Join(dir, filepath.FromSlash(g.prefix)), nil
+}
+
+// HideLeftOut has git take the files that were left out of a linked work tree, whose directory
+// that corresponds to g's is dir, as unchanged. Otherwise `git diff` would show them as deleted.
+// What does not exist here either stays deleted.
+func (g *Repository) HideLeftOut(ctx context.Context, dir string) error {
+	top, here := g.above(dir), g.above(g.dir)
+	in := func(args ...string) Command {
+		c := g.command(args...)
+		c.Dir = top
+		return c
+	}
+	missing, err := g.runCapturing(ctx, nil, in("ls-files", "-z", "--deleted"))
+	if err != nil {
+		return fmt.Errorf("list what is left out of the work tree: %w", err)
+	}
+	var leftOut bytes.Buffer
+	for name := range bytes.SplitSeq(bytes.TrimSuffix(missing, []byte{0}), []byte{0}) {
+		if _, err := os.Lstat(filepath.Join(here, filepath.FromSlash(string(name)))); err == nil && len(name) > 0 {
+			leftOut.Write(name)
+			leftOut.WriteByte(0)
+		}
+	}
+	if leftOut.Len() == 0 {
+		return nil
+	}
+	if _, err := g.runCapturing(ctx, &leftOut, in("update-index", "-z", "--skip-worktree", "--stdin")); err != nil {
+		return fmt.Errorf("hide what is left out of the work tree: %w", err)
+	}
+	return nil
+}
+
+// above returns the top of a work tree, of which dir corresponds to g's directory.
+func (g *Repository) above(dir string) string {
+	for range strings.Count(g.prefix, "/") {
+		dir = filepath.Dir(dir)
+	}
+	return dir
 }
 
 // copyIndex copies the index, and the shared part of a split one, to a linked work tree.
