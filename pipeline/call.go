@@ -202,8 +202,12 @@ func (b *builder) newCallDef(block *callBlock) *callDef {
 // it calls, and that pipeline with them, as far as they are known before anything runs.
 func (b *builder) checkCall(def *workstreamDef, of *Workstream) {
 	call := def.process.called
-	if call == nil || call.file == nil || b.in.takenOver != nil {
-		return // the pipeline that this one replaces was checked
+	if call == nil || call.file == nil {
+		return
+	}
+	if b.in.takenOver != nil { // the pipeline that this one replaces was checked
+		def.calledArtifacts = b.in.takenOver.from.scope.blocks[def.block.name].calledArtifacts
+		return
 	}
 	in := b.in
 	in.Variables, in.Open, in.Matches, in.SessionID = map[string]Input{}, true, nil, b.pipeline.ID
@@ -235,6 +239,11 @@ func (b *builder) checkCall(def *workstreamDef, of *Workstream) {
 		return
 	}
 	b.pipeline.Called = append(b.pipeline.Called, child)
+	for _, phase := range child.Phases {
+		for _, ws := range phase.Workstreams {
+			def.calledArtifacts = append(append(def.calledArtifacts, ws.Artifacts), ws.def.calledArtifacts...)
+		}
+	}
 	// The files that the called pipeline makes may hold these values, and a capture of the
 	// workspace must leave them out.
 	b.pipeline.Secrets = append(b.pipeline.Secrets, child.Secrets...)

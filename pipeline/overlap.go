@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+
+	"github.com/hashicorp/hcl/v2"
 )
 
 const (
@@ -19,7 +21,7 @@ const (
 // overlaps reports files that two workstreams of a phase may write at the same time, or that
 // one may write and another may take back.
 func (b *builder) overlaps(def *phaseDef) {
-	globs := append(collectArtifacts(def.phase.Workstreams), collectScopes(def.phase.Workstreams)...)
+	globs := append(collectWritten(def.phase.Workstreams), collectScopes(def.phase.Workstreams)...)
 	sortByPrefix(globs)
 	o := &overlapSearch{b: b}
 	o.search(globs)
@@ -49,16 +51,24 @@ func newArtifactGlob(pattern string, g glob, excluded []string) *artifactGlob {
 
 // collectArtifacts groups the artifacts of workstreams by glob, sorted by prefix.
 func collectArtifacts(workstreams []*Workstream) []*artifactGlob {
-	return collectGlobs(workstreams, func(ws *Workstream) []string { return ws.Artifacts })
+	return collectGlobs(workstreams, func(ws *Workstream) [][]string { return [][]string{ws.Artifacts} })
+}
+
+// collectWritten does the same with the artifacts of workstreams and of the pipelines that they
+// call.
+func collectWritten(workstreams []*Workstream) []*artifactGlob {
+	return collectGlobs(workstreams, func(ws *Workstream) [][]string {
+		return append([][]string{ws.Artifacts}, ws.def.calledArtifacts...)
+	})
 }
 
 // collectScopes does the same with the scopes of protect blocks.
 func collectScopes(workstreams []*Workstream) []*artifactGlob {
-	scopes := collectGlobs(workstreams, func(ws *Workstream) []string {
+	scopes := collectGlobs(workstreams, func(ws *Workstream) [][]string {
 		if ws.Protect == nil {
 			return nil
 		}
-		return ws.Protect.Scope
+		return [][]string{ws.Protect.Scope}
 	})
 	for _, c := range scopes {
 		c.scope = true
@@ -66,32 +76,36 @@ func collectScopes(workstreams []*Workstream) []*artifactGlob {
 	return scopes
 }
 
-func collectGlobs(workstreams []*Workstream, globsOf func(*Workstream) []string) []*artifactGlob {
-	var artifacts []*artifactGlob
+// collectGlobs groups lists of globs of workstreams by glob, sorted by prefix.
+func collectGlobs(workstreams []*Workstream, listsOf func(*Workstream) [][]string) []*artifactGlob {
+	var all []*artifactGlob
 	compiled := map[string][]*artifactGlob{}
+	add := func(ws *Workstream, globs []string, i int) {
+		excluded := exclusions(globs[i+1:])
+		key := strings.Join(append([]string{globs[i]}, excluded...), except)
+		list, done := compiled[key]
+		if !done {
+			list = compileArtifact(globs[i], key)
+			all = append(all, list...)
+			compiled[key] = list
+		}
+		for _, c := range list {
+			if n := len(c.owners); n == 0 || c.owners[n-1] != ws {
+				c.owners = append(c.owners, ws)
+			}
+		}
+	}
 	for _, ws := range workstreams {
-		globs := globsOf(ws)
-		for i, pattern := range globs {
-			if isExclusion(pattern) {
-				continue
-			}
-			excluded := exclusions(globs[i+1:])
-			key := strings.Join(append([]string{pattern}, excluded...), except)
-			list, done := compiled[key]
-			if !done {
-				list = compileArtifact(pattern, key)
-				artifacts = append(artifacts, list...)
-				compiled[key] = list
-			}
-			for _, c := range list {
-				if n := len(c.owners); n == 0 || c.owners[n-1] != ws {
-					c.owners = append(c.owners, ws)
+		for _, globs := range listsOf(ws) {
+			for i, pattern := range globs {
+				if !isExclusion(pattern) {
+					add(ws, globs, i)
 				}
 			}
 		}
 	}
-	sortByPrefix(artifacts)
-	return artifacts
+	sortByPrefix(all)
+	return all
 }
 
 func sortByPrefix(artifacts []*artifactGlob) {
@@ -306,11 +320,14 @@ func (o *overlapSearch) reportPair(a, c *artifactGlob) {
 	}
 	o.found++
 	hint := "Add one to depends_on of the other, or let them write to different places."
-	if first.ws.def == second.ws.def {
+	switch {
+	case first.ws.Calls != "" || second.ws.Calls != "":
+		hint = "Add one to depends_on of the other, or give the called pipeline a variable that is part of the path."
+	case first.ws.def == second.ws.def:
 		hint = "Put ${each.key} into the path."
 	}
+	globs := [2]*artifactGlob{a, c}
 	if a.scope || c.scope {
-		globs := [2]*artifactGlob{a, c}
 		o.reportScope(first.ws, globs[first.side], second.ws, globs[second.side], hint)
 		return
 	}
@@ -318,7 +335,16 @@ func (o *overlapSearch) reportPair(a, c *artifactGlob) {
 	if a.pattern != c.pattern {
 		patterns = quoted(a.pattern) + " and " + quoted(c.pattern) + " can match the same file"
 	}
-	o.b.errorf("Overlapping artifacts", second.ws.def.block.artifacts.exprRange(), "%s and %s may run at the same time, but %s among their artifacts. %s", first.ws.Name, second.ws.Name, patterns, hint)
+	o.b.errorf("Overlapping artifacts", second.ws.placeOfArtifacts(globs[second.side].pattern), "%s and %s may run at the same time, but %s among their artifacts. %s", first.ws.Name, second.ws.Name, patterns, hint)
+}
+
+// placeOfArtifacts returns the place that gives a workstream a glob among its artifacts: its
+// list of artifacts, or the call of the pipeline that has it.
+func (w *Workstream) placeOfArtifacts(glob string) hcl.Range {
+	if call := w.def.block.process.call; call != nil && !slices.Contains(w.Artifacts, glob) {
+		return call.block.DefRange()
+	}
+	return w.def.block.artifacts.exprRange()
 }
 
 // reportScope reports that x or y, which may run at the same time, protects files that the

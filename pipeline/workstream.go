@@ -109,22 +109,23 @@ type workstreamDef struct {
 	// verifyCommand has only the command of verify; process checks dir and env.
 	verifyCommand *processDef
 
-	forEach      bool
-	unknownKeys  bool // the evaluation of for_each failed, or waits for results
-	unexpanded   bool // for_each waits for results, or gave instances that were refused
-	maxElements  int
-	elements     *fanOut  // of a for_each that uses results; nil: not known
-	over         []target // whose results for_each uses
-	overAnswers  []string // the labels of gates whose answers for_each uses
-	overNames    []string // the instances of over, and overAnswers
-	instances    []*Workstream
-	byKey        map[string]*Workstream
-	edges        []*workstreamDef // blocks that it depends on
-	ownEdges     bool             // instances depend on other instances of the block
-	uniform      bool             // all instances have the same dependencies
-	batch        int              // of the first instances, from 1
-	lastBatch    int              // of the last ones
-	needsResults bool
+	forEach         bool
+	unknownKeys     bool // the evaluation of for_each failed, or waits for results
+	unexpanded      bool // for_each waits for results, or gave instances that were refused
+	maxElements     int
+	elements        *fanOut    // of a for_each that uses results; nil: not known
+	over            []target   // whose results for_each uses
+	calledArtifacts [][]string // the lists of artifacts of the pipeline that it calls, and of those below
+	overAnswers     []string   // the labels of gates whose answers for_each uses
+	overNames       []string   // the instances of over, and overAnswers
+	instances       []*Workstream
+	byKey           map[string]*Workstream
+	edges           []*workstreamDef // blocks that it depends on
+	ownEdges        bool             // instances depend on other instances of the block
+	uniform         bool             // all instances have the same dependencies
+	batch           int              // of the first instances, from 1
+	lastBatch       int              // of the last ones
+	needsResults    bool
 
 	sensitiveOutputs []string
 
