@@ -30,7 +30,7 @@ func (f Feedback) clone() Feedback { return Feedback{Objections: cloneMap(f.Obje
 func (f *Feedback) object(g *Gate, o Objection, against []*Workstream) {
 	told := false
 	for _, w := range against {
-		if w.Done() {
+		if w.Done() || w.Held != nil {
 			told = true
 			if !slices.Contains(w.Objections, g.Label) {
 				w.Objections = append(slices.Clip(w.Objections), g.Label)
