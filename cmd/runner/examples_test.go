@@ -52,6 +52,19 @@ func TestExamples(t *testing.T) {
 			"results/contigs.tsv": "gut.2\t120\t", "results/left-out.txt": "soil_2",
 		}},
 		{"workflows/snakemake", []step{{"build PRD-104", 0}, {"build PRD-104 --resume", 6}}, map[string]string{"plots/quals.svg": "I:333"}},
+		{"workflows/argo", []step{{"build PRD-107", 0}, {"logs PRD-107.e2e service.server", 0}}, map[string]string{
+			"out/cpu.csv": "server01,10,5.50", "out/status.txt": "e2e completed",
+		}},
+		{"workflows/dagu", []step{
+			{"build PRD-106", 0}, {"status PRD-106.table.orders", 0}, {"logs PRD-106 reconcile", 0}, {"build PRD-106 --resume --var close=true", 0},
+			{"build -f table.hcl --var table=orders --var month=2026-09", 0},
+		}, map[string]string{"out/report.txt": "899.58", "out/claims.csv": "MILL,9.50", "out/closed.txt": "out/totals.csv", "handler.txt": "complete"}},
+		{"workflows/deployment", []step{{"build PRD-108", 3}, {"approve PRD-108", 0}, {"build PRD-108 --resume", 0}}, map[string]string{
+			"production/data/orders.csv": "1001,ana,2500,eur", "production/releases/2.0.txt": "production", "production/traffic.txt": "primary 100", "deployments.txt": "2.0: complete",
+		}},
+		{"workflows/jest", []step{{"build PRD-109", 0}, {"build PRD-109 --resume", 6}}, map[string]string{
+			"dist/table.txt": "jest-cli 46 72", "dist/jest/package.json": `"@jest/core": "30.4.2"`,
+		}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -49,7 +49,10 @@ func workflows() []workflow {
 		{dir: "../../examples/workflows/zustand", graph: "zustand-release", prd: "PRD-103", makes: []string{"dist", "package", "registry"}, changes: []string{"src/shallow.sh", "build.awk"}, published: "registry/1.4.0/files.txt", edited: "package/files.txt", once: "publish"},
 		{dir: "../../examples/workflows/snakemake", prd: "PRD-104", makes: []string{"mapped_reads", "sorted_reads", "calls", "plots"}, changes: []string{"data/samples/B.fastq", "scripts/plot.awk", "data/genome.fa", "scripts/index.awk"}, edited: "mapped_reads/A.sam"},
 		{dir: "../../examples/workflows/nextflow", prd: "PRD-105", makes: []string{"out", "results"}, changes: []string{"reads/gut_1.fastq", "describe.awk", "clean.awk", "assemble.awk"}, edited: "out/pooled/gut.fa"},
-		{dir: "testdata/workflows/diamond", prd: "PRD-104", makes: []string{"out"}, changes: []string{"in/rates.txt", "in/prices.txt", "in/orders.txt"}, edited: "out/orders.txt"},
+		{dir: "../../examples/workflows/dagu", prd: "PRD-106", makes: []string{"out"}, changes: []string{"data/orders.csv", "data/rates.csv", "table.hcl", "data/ledger.csv"}, edited: "out/orders/table.csv"},
+		{dir: "../../examples/workflows/argo", prd: "PRD-107", makes: []string{"out"}, changes: []string{"points/server01.csv", "store/store.go", "coverage.hcl", "line/line_test.go"}, edited: "out/coverage/line.txt"},
+		{dir: "../../examples/workflows/deployment", prd: "PRD-108", makes: []string{"out", "production"}, changes: []string{"migrations/0002_currency.awk", "cmd/shop/main.go", "orders/orders_test.go"}, published: "production/primary/shop", edited: "out/shop.sig"},
+		{dir: "../../examples/workflows/jest", prd: "PRD-109", makes: []string{"dist"}, changes: []string{"packages/jest-runtime/package.json", "packages/jest-diff/package.json", "packages/babel-jest/package.json", "tools/table.sh"}, edited: "dist/jest-types/installs.txt"},
 	}
 }
 
@@ -271,20 +274,22 @@ func (r *workflowRun) keeps(edit string) {
 	}
 }
 
-// append adds a line to a file: a comment, or a record, where the format of the file asks
-// for that.
+// append adds a line to a file: a comment, a record, or white space, where the format of the
+// file asks for that.
 func (r *workflowRun) append(name string) {
 	r.t.Helper()
 	line := "changed\n"
 	switch filepath.Ext(name) {
 	case ".go":
 		line = "\n// changed\n"
-	case ".awk", ".sh", ".yaml":
+	case ".awk", ".csv", ".hcl", ".sh", ".yaml":
 		line = "# changed\n"
 	case ".fa":
 		line = ";changed\n"
 	case ".fastq":
 		line = "@changed\nACGTACGTACGTACGT\n+\nFFFFFFFFFFFFFFFF\n"
+	case ".json":
+		line = "\n"
 	case ".sql":
 		line = "-- changed\n"
 	}

@@ -1,0 +1,15 @@
+done = @mkdir -p $(@D) && touch $@ && echo '$(1)' >> $(RAN)
+sources := go.mod $(wildcard cmd/*/*.go orders/*.go)
+
+all: production/traffic.txt
+out/tested: $(sources); $(call done,tests)
+out/harmless: $(wildcard migrations/*.awk); $(call done,migrations)
+out/shop: $(filter-out %_test.go,$(sources)); $(call done,build)
+out/shop.sig: out/shop; $(call done,signature)
+production/data/schema.txt:; $(call done,database)
+out/announced: out/shop.sig; $(call done,announce)
+production/canary/shop: production/data/schema.txt out/shop.sig; $(call done,deploy-canary)
+production/primary/shop: production/canary/shop; $(call done,deploy-primary)
+out/migrated: production/primary/shop migrate.sh $(wildcard migrations/*.awk); $(call done,migrate)
+production/releases/2.0.txt: out/announced out/migrated; $(call done,finalize)
+production/traffic.txt: out/tested out/harmless production/releases/2.0.txt; $(call done,end-canary)

@@ -1,0 +1,3 @@
+module example.com/points
+
+go 1.24

@@ -1,0 +1,141 @@
+# A job over tables and a file: two tables are prepared by a pipeline that this one calls, the file beside
+# them by three steps. They are merged, and the result is reported and reconciled with what was paid.
+#
+#   runner -C examples/workflows/dagu build PRD-106                  a customer has not paid all: allowed, and claimed
+#   runner -C examples/workflows/dagu status PRD-106.table.orders    the session of a called pipeline
+#   runner -C examples/workflows/dagu logs PRD-106 reconcile
+#   runner -C examples/workflows/dagu build PRD-106 --resume --var close=true
+#
+# Take a rate out of data/rates.csv: the build fails, and its handlers run all the same.
+#
+# Origin: the examples of https://github.com/dagu-org/dagu (GPL-3.0): complex_dag.yaml has the graph,
+# example_2.yaml the precondition, the step that may fail and the handlers, and
+# example-04-nested-workflows.yaml the call with parameters.
+
+variable "close" {
+  type        = bool
+  default     = false
+  description = "whether the month is closed"
+}
+
+pipeline "PRD-106" {
+  title = "The month's sales"
+
+  defaults {
+    env = { LC_ALL = "C" } # the order of sort and join
+  }
+
+  hook {
+    on     = ["complete", "failed", "interrupted"]
+    script = "echo \"$RUNNER_PRD: $RUNNER_STATUS\" > handler.txt"
+  }
+
+  phase "job" {
+    workstream "initialize" {
+      inputs = ["data/orders.csv"]
+      script = <<-EOT
+        awk -F , '
+          NR > 1 && substr($2, 1, 7) > month { month = substr($2, 1, 7) }
+          END { if (month == "") exit 1; print "month=" month }' data/orders.csv >> "$RUNNER_OUTPUT"
+      EOT
+    }
+
+    workstream "table" {
+      for_each   = toset(["orders", "prices"])
+      depends_on = [workstream.initialize]
+      inputs     = ["data/${each.key}.csv"]
+      artifacts  = ["out/${each.key}/table.csv"]
+
+      call {
+        file = "table.hcl"
+        vars = { table = each.key, month = workstream.initialize.outputs.month }
+      }
+    }
+
+    workstream "check-file" {
+      inputs = ["data/rates.csv"]
+      script = "awk -F , 'NR == 1 && $0 != \"currency,euros\" { exit 1 }' data/rates.csv"
+    }
+
+    workstream "copy-file" {
+      depends_on = [workstream.check-file]
+      inputs     = ["data/rates.csv"]
+      artifacts  = ["out/rates.csv"]
+      script     = "mkdir -p out && awk 'NR > 1 && !/^#/ { print toupper($0) }' data/rates.csv > out/rates.csv"
+    }
+
+    workstream "validate-file" {
+      depends_on = [workstream.copy-file]
+      script     = "awk -F , '$2 <= 0 { print \"no rate of \" $1; bad = 1 } END { exit bad }' out/rates.csv"
+    }
+
+    workstream "merge" {
+      depends_on = [workstream.table, workstream.validate-file]
+      artifacts  = ["out/merged.csv"]
+      script     = <<-EOT
+        mkdir -p work
+        sort -t , -k 4,4 -o work/orders.csv out/orders/table.csv
+        join -t , -1 4 -2 1 -o 1.1,1.3,1.5,2.3,2.4 work/orders.csv out/prices/table.csv > work/priced.csv
+        awk -F , '
+          FNR == NR { rate[$1] = $2; next }
+          !($5 in rate) { print "no rate of " $5; exit 1 }
+          { printf "%s,%s,%.2f\n", $1, $2, $3 * $4 * rate[$5] }' out/rates.csv work/priced.csv > out/merged.csv
+        awk 'END { print "metric.merged=" NR }' out/merged.csv >> "$RUNNER_OUTPUT"
+      EOT
+
+      gate "every-order-has-a-price" {
+        condition     = metric.merged == tonumber(workstream.table["orders"].outputs.rows)
+        error_message = "Of ${workstream.table["orders"].outputs.rows} orders, ${metric.merged} have a price."
+      }
+    }
+
+    workstream "calculate" {
+      depends_on = [workstream.merge]
+      artifacts  = ["out/totals.csv"]
+      script     = <<-EOT
+        awk -F , '{ sum[$2] += $3 } END { for (c in sum) printf "%s,%.2f\n", c, sum[c] }' out/merged.csv > out/totals.csv
+        sort -o out/totals.csv out/totals.csv
+      EOT
+    }
+
+    workstream "report" {
+      depends_on = [workstream.calculate]
+      artifacts  = ["out/report.txt"]
+      env        = { MONTH = workstream.initialize.outputs.month }
+      script     = <<-EOT
+        awk -F , -v month="$MONTH" '
+          BEGIN { print "Sales of " month }
+          { printf "%-10s %10.2f\n", $1, $2; sum += $2 }
+          END { printf "%-10s %10.2f\n", "all", sum }' out/totals.csv > out/report.txt
+      EOT
+    }
+
+    workstream "reconcile" {
+      depends_on    = [workstream.calculate]
+      inputs        = ["data/ledger.csv", "reconcile.awk"]
+      allow_failure = true
+      script        = "awk -f reconcile.awk -v strict=1 data/ledger.csv out/totals.csv"
+    }
+
+    workstream "claim" {
+      depends_on = [workstream.reconcile]
+      run_on     = "failed"
+      inputs     = ["data/ledger.csv", "reconcile.awk"]
+      artifacts  = ["out/claims.csv"]
+      script     = "awk -f reconcile.awk data/ledger.csv out/totals.csv > out/claims.csv"
+    }
+
+    workstream "close" {
+      depends_on = [workstream.report, workstream.reconcile]
+      when       = var.close
+      artifacts  = ["out/closed.txt"]
+      script     = "cksum out/totals.csv out/report.txt > out/closed.txt"
+    }
+  }
+
+  # What the other phases leave behind is removed, however they ended.
+  phase "exit" {
+    run_on = "always"
+    workstream "clean" { script = "rm -rf work" }
+  }
+}

@@ -1,0 +1,2 @@
+# Each order has a currency.
+{ print $0 ",eur" }
