@@ -211,7 +211,7 @@ func (b *builder) declare(block *pipelineBlock) {
 	for _, phase := range b.phases {
 		for _, wb := range phase.block.workstreams {
 			def := &workstreamDef{block: wb, phase: phase, scope: b.scope, forEach: wb.forEach != nil}
-			if enter(wb.name, wb.block) {
+			if enter(wb.name, wb.block) || b.scope.blocks[wb.name] == nil { // if a phase has the name, references mean the workstream
 				b.scope.blocks[wb.name] = def
 			}
 			phase.defs = append(phase.defs, def)

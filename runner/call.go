@@ -147,15 +147,27 @@ func (n *node) callEnded(r *attemptResult, task Task) {
 		return
 	}
 	snap, err := l.opts.Store.Load(n.call.PRD)
-	if err != nil || snap.State == nil || snap.State.Caller == nil || snap.State.Caller.Call != n.call.Caller.Call {
-		return // it has not begun; its log says why
+	begun := err == nil && snap.State != nil && snap.State.Caller != nil && snap.State.Caller.Call == n.call.Caller.Call
+	switch {
+	case begun && r.result.ExitCode == exitPaused && snap.State.Status == state.StatusPaused && snap.State.Pause != nil:
+		r.paused = pausedCall(snap.State)
+	case begun && r.result.ExitCode == exitFailed && snap.State.Status == state.StatusFailed && snap.State.Error != nil:
+		r.failure = l.failures.callFailure(n.ws.Name, task, snap.State)
+	case r.failure.File == "":
+		if reason := lastError(logTail(task.Log)); reason != "" {
+			r.failure.Message = state.Text(n.call.PRD + ": " + reason)
+		}
 	}
-	switch st := snap.State; {
-	case r.result.ExitCode == exitPaused && st.Status == state.StatusPaused && st.Pause != nil:
-		r.paused = pausedCall(st)
-	case st.Status == state.StatusFailed && st.Error != nil:
-		r.failure = l.failures.callFailure(n.ws.Name, task, st)
+}
+
+// lastError returns the last error that Runner has printed into a log, without its hint.
+func lastError(log string) (reason string) {
+	for line := range strings.Lines(log) {
+		if message, ok := strings.CutPrefix(line, "Error: "); ok {
+			reason = strings.TrimSpace(message)
+		}
 	}
+	return reason
 }
 
 // pausedCall says what a called pipeline waits for.

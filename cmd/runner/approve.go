@@ -287,35 +287,45 @@ func waiting(st *state.State, name string) (*state.Gate, error) {
 		}
 	}
 	if name == "" {
-		return onlyOne(st.PRD, all)
+		return onlyOne(st, all)
 	}
 	open := slices.DeleteFunc(slices.Clone(named), func(g *state.Gate) bool { return !show.Awaits(g) })
 	switch {
 	case len(named) == 0:
-		return nil, advice.With(advice.Usagef("there is no gate %q in %s", name, st.PRD), listWaiting(all))
+		return nil, advice.With(advice.Usagef("there is no gate %q in %s", name, st.PRD), listWaiting(st, all))
 	case len(open) == 0:
-		return nil, advice.With(advice.Usagef("%s does not wait for an answer: it is %s", named[0].Label, named[0].Status), listWaiting(all))
+		return nil, advice.With(advice.Usagef("%s does not wait for an answer: it is %s", named[0].Label, named[0].Status), listWaiting(st, all))
 	}
-	return onlyOne(st.PRD, open)
+	return onlyOne(st, open)
 }
 
-func onlyOne(prd string, gates []*state.Gate) (*state.Gate, error) {
-	switch len(gates) {
-	case 0:
-		return nil, advice.With(advice.Usagef("no gate of %s waits for an answer", prd), fmt.Sprintf("`runner status %s` shows its state", prd))
-	case 1:
+func onlyOne(st *state.State, gates []*state.Gate) (*state.Gate, error) {
+	switch {
+	case len(gates) == 1:
 		return gates[0], nil
+	case len(gates) > 1:
+		return nil, advice.With(advice.Usagef("several gates of %s wait for an answer; name one", st.PRD), listWaiting(st, gates))
+	case st.Pause != nil && len(st.Pause.Calls) > 0:
+		return nil, advice.With(advice.Usagef("no gate of %s itself waits for an answer", st.PRD), listWaiting(st, nil))
 	}
-	return nil, advice.With(advice.Usagef("several gates of %s wait for an answer; name one", prd), listWaiting(gates))
+	return nil, advice.With(advice.Usagef("no gate of %s waits for an answer", st.PRD), fmt.Sprintf("`runner status %s` shows its state", st.PRD))
 }
 
-func listWaiting(gates []*state.Gate) string {
-	if len(gates) == 0 {
-		return "no gate waits for an answer"
+// listWaiting names gates that wait, and those for which called pipelines have paused.
+func listWaiting(st *state.State, gates []*state.Gate) string {
+	var labels []string
+	for _, g := range gates {
+		labels = append(labels, text.ShellWord(g.Label))
 	}
-	labels := make([]string, len(gates))
-	for i, g := range gates {
-		labels[i] = text.ShellWord(g.Label)
+	if st.Pause != nil {
+		for _, call := range st.Pause.Calls {
+			for _, label := range call.Gates {
+				labels = append(labels, text.ShellWord(label)+" of "+call.PRD)
+			}
+		}
+	}
+	if len(labels) == 0 {
+		return "no gate waits for an answer"
 	}
 	return "these wait: " + strings.Join(labels, ", ")
 }

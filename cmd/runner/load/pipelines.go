@@ -313,6 +313,11 @@ func ranFile(env *cli.Environment, cfg *config.Config, prd string) string {
 // that writes a pipeline if the PRD has none.
 func howToStart(env *cli.Environment, prd string) string {
 	cfg, err := env.LoadConfig()
+	if err == nil {
+		if root, called := cfg.Root(prd); called {
+			return fmt.Sprintf("`runner build %s` begins it, if the pipeline of %s calls one under this id", root, root)
+		}
+	}
 	if err == nil && !slices.Contains(KnownPRDs(env, cfg), prd) {
 		return fmt.Sprintf("there is no pipeline of it either: `runner init %s` writes one to begin with", prd)
 	}
