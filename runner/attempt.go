@@ -86,7 +86,7 @@ func (n *node) runTask(ctx context.Context, task Task, in *survey.Surveyor) atte
 		r.failure = l.failures.taskFailure(n.ws.Name, "", task, r.result)
 	case err != nil:
 		r.failure = &state.Failure{
-			Workstream: n.ws.Name, Outcome: "result", Message: state.Text(l.opts.Mask(err.Error())), Log: state.Text(filepath.Base(task.Log)),
+			Workstream: n.ws.Name, Outcome: state.OutcomeResult, Message: state.Text(l.opts.Mask(err.Error())), Log: state.Text(filepath.Base(task.Log)),
 		}
 		var unmade *survey.UnmadeError
 		if errors.As(err, &unmade) {
@@ -222,7 +222,7 @@ func (n *node) checkRecordable(work state.Work, held *state.Held) *state.Failure
 	}
 	log := n.loop.opts.Store.Layout().LogPath(n.loop.pipeline.ID, n.ws.Name, n.attempt)
 	return &state.Failure{
-		Workstream: n.ws.Name, Outcome: "result", Log: state.Text(filepath.Base(log)),
+		Workstream: n.ws.Name, Outcome: state.OutcomeResult, Log: state.Text(filepath.Base(log)),
 		Message: state.Text("record its outputs and its list of artifacts: " + err.Error()),
 	}
 }

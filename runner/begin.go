@@ -356,9 +356,15 @@ func (op *opening) invalidate(s plan.Step) {
 	l := op.loop
 	switch {
 	case s.Kind == plan.WorkstreamStep && (s.Decision == plan.Rerun || s.Decision == plan.Cached):
-		if w := l.session.State().Workstream(s.Name); w != nil && w.Status != state.Pending {
-			l.recorder.Add(nil, state.WorkstreamInvalidated{Workstream: s.Name, Reason: s.Reason})
+		w := l.session.State().Workstream(s.Name)
+		if w == nil || w.Status == state.Pending && (w.Call == "" || w.Reason == s.Reason) {
+			break
 		}
+		e := state.WorkstreamInvalidated{Workstream: s.Name, Reason: s.Reason}
+		if plan.OnlyDefinitionChanged(s.Changes) {
+			e.Call = w.Call
+		}
+		l.recorder.Add(nil, e)
 	case s.Kind == plan.GateStep && s.Decision == plan.Judge:
 		if g := l.session.State().Gate(s.Name); g != nil && g.Status == state.Passed {
 			l.recorder.Add(nil, state.GateVoided{Gate: s.Name, Reason: s.Reason})

@@ -6,7 +6,6 @@ import (
 	"maps"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -34,6 +33,9 @@ type Call struct {
 	RaiseBudget bool   // budgets that are used up count anew
 	NoCache     bool   // run its workstreams even if an earlier run has their results
 }
+
+// errNoSession reports that a called pipeline can't go on.
+var errNoSession = errors.New("the session in which the called pipeline has begun")
 
 // errCallEnded reports that a called pipeline has ended before it was asked something.
 var errCallEnded = errors.New("it has ended")
@@ -88,18 +90,48 @@ func (c *Call) id() string {
 	return c.Caller.Call
 }
 
-// callID returns the id of the call: the recorded one, or a new one for the first attempt, and
-// in each iteration of a phase that repeats.
+// callID returns the id of the call: the recorded one if that goes on, or a new one.
 func (n *node) callID() string {
-	st := n.loop.session.State()
-	iteration := ""
-	if n.ws.Phase.Repeat != nil {
-		iteration = "/" + strconv.Itoa(st.IterationOf(n.ws.Phase.Name))
+	if rec := n.loop.session.State().Workstream(n.ws.Name); plan.CallGoesOn(rec, n.step.Changes, n.digest.Upstream) {
+		return rec.Call
 	}
-	if had := st.Workstream(n.ws.Name).Call; had != "" && (iteration == "" || strings.HasSuffix(had, iteration)) {
-		return had
+	return uuid.NewString()
+}
+
+// missingSession returns why the call can't go on: the session of the called pipeline has begun
+// elsewhere, where the caller's session was exported, and is not here. If it began anew, what must
+// happen only once in it would happen again. A session that may never have begun, because of a
+// kill, is not missing.
+func (n *node) missingSession() error {
+	l, prd := n.loop, n.call.PRD
+	st := l.session.State()
+	rec := st.Workstream(n.ws.Name)
+	if rec.Call != n.call.id() {
+		return nil
 	}
-	return uuid.NewString() + iteration
+	origin, err := l.opts.Store.Layout().ReadOrigin(st)
+	if err != nil {
+		return err
+	}
+	failed := rec.LastFailed()
+	began := rec.Done() || rec.Status == state.Pending || origin != nil && rec.CallSeq <= origin.Seq || failed != nil && failed.Outcome == state.OutcomeNoSession
+	if !began {
+		return nil
+	}
+	sessions, err := l.opts.Store.Reader().Sessions(prd)
+	if err != nil {
+		return err
+	}
+	for _, s := range sessions {
+		if s.Err != nil || s.State.Caller != nil && s.State.Caller.Call == rec.Call {
+			return nil // what can't be read is reported when the called pipeline runs
+		}
+	}
+	advice := fmt.Sprintf("bring it from where it ran, with `%s` there and `%s` here", l.opts.Command("checkpoint export "+prd), l.opts.Command("checkpoint import FILE"))
+	if l.opts.Caller == nil {
+		advice += fmt.Sprintf(", or begin it anew with `%s`", l.resumeCommand(" --invalidate "+text.ShellWord(n.ws.Name)))
+	}
+	return fmt.Errorf("%w, %s, is not here; %s", errNoSession, prd, advice)
 }
 
 // resumeCommand returns the command line that resumes the session, with more flags. A called
@@ -130,6 +162,10 @@ func (n *node) intoCall(t *Task, called *pipeline.Called) {
 	l := n.loop
 	if l.opts.CallCommand == nil {
 		t.unready = errors.New("this program can't run called pipelines")
+		return
+	}
+	if err := n.missingSession(); err != nil {
+		t.unready = err
 		return
 	}
 	t.Command = l.opts.CallCommand(*n.call)

@@ -72,6 +72,9 @@ func (fs *failures) executionFailure(owner string, err error) *state.Failure {
 	if file := new(pipeline.EnvFileError); errors.As(err, &file) {
 		f.File, f.Line, f.Message = state.Text(file.Path), file.Line, state.Text(file.Reason)
 	}
+	if errors.Is(err, errNoSession) {
+		f.Outcome = state.OutcomeNoSession
+	}
 	if unresolved := new(secret.Error); errors.As(err, &unresolved) {
 		at := placeOf(unresolved.Range)
 		f.File, f.Line, f.Column = state.Text(at.File), at.Line, at.Column

@@ -158,7 +158,7 @@ func (n *node) unreturnable(r attemptResult) *state.Failure {
 	if len(lost) == 0 {
 		return nil
 	}
-	return &state.Failure{Workstream: n.ws.Name, Outcome: "result", Message: state.Text(n.loop.opts.Mask(fmt.Sprintf(
+	return &state.Failure{Workstream: n.ws.Name, Outcome: state.OutcomeResult, Message: state.Text(n.loop.opts.Mask(fmt.Sprintf(
 		"%s looks sensitive, so Runner keeps no copy of it and can't bring it back from the work tree; leave it out of the artifacts, or remove the isolate block", text.Enumerate(lost))))}
 }
 

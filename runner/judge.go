@@ -183,7 +183,7 @@ func (g *gateRun) judgeByCommand() {
 				g.recordRepairs(func(err error) { g.handleSurvey(err) })
 			default:
 				g.recordFailure(nil, took, state.Failure{
-					Outcome: "result", Message: state.Text(g.unstable()),
+					Outcome: state.OutcomeResult, Message: state.Text(g.unstable()),
 				})
 			}
 		}

@@ -237,7 +237,7 @@ func (n *node) recordEdits(changed []plan.Conflict) {
 				n.finish(left)
 				return
 			case err != nil:
-				n.recordFailure(state.Failure{Workstream: n.ws.Name, Outcome: "result", Message: state.Text(err.Error())})
+				n.recordFailure(state.Failure{Workstream: n.ws.Name, Outcome: state.OutcomeResult, Message: state.Text(err.Error())})
 				return
 			}
 			paths := make([]state.Text, len(changed))
@@ -269,7 +269,7 @@ func (n *node) adoptArtifacts() {
 			case l.tasksCancelled():
 				n.finish(left)
 			case err != nil:
-				n.recordFailure(state.Failure{Workstream: n.ws.Name, Outcome: "result", Message: state.Text(l.opts.Mask(err.Error()))})
+				n.recordFailure(state.Failure{Workstream: n.ws.Name, Outcome: state.OutcomeResult, Message: state.Text(l.opts.Mask(err.Error()))})
 			default:
 				l.phase.recordStarted()
 				l.recordArtifacts(n.ws, artifacts, nil)

@@ -135,7 +135,7 @@ func (r *reviewRun) start(done func()) {
 			case failure != nil:
 				l.failReview(r.attempt, *failure)
 			case !l.planner.ReviewUnchanged(after, r.digests):
-				l.failReview(r.attempt, state.Failure{Workstream: reviewOwner, Outcome: "result", Message: "what it reads changed while it was reviewed"})
+				l.failReview(r.attempt, state.Failure{Workstream: reviewOwner, Outcome: state.OutcomeResult, Message: "what it reads changed while it was reviewed"})
 			default:
 				r.judge(all, l.opts.Now().Sub(began))
 			}
@@ -150,7 +150,7 @@ func (r *reviewRun) readFindings(made bool) ([]state.Finding, *state.Failure) {
 	l := r.loop
 	shown := findings.Relative(r.path, l.opts.Workspace, "")
 	failed := func(line int, format string, args ...any) *state.Failure {
-		return &state.Failure{Workstream: reviewOwner, Outcome: "result", Message: state.Text(l.opts.Mask(fmt.Sprintf(format, args...))), File: state.Text(shown), Line: line}
+		return &state.Failure{Workstream: reviewOwner, Outcome: state.OutcomeResult, Message: state.Text(l.opts.Mask(fmt.Sprintf(format, args...))), File: state.Text(shown), Line: line}
 	}
 	info, err := os.Stat(r.path)
 	switch {
@@ -230,7 +230,7 @@ func (r *reviewRun) judge(all []state.Finding, took time.Duration) {
 	l := r.loop
 	for i := range all {
 		if err := maskFinding(&all[i], l.opts.Mask); err != nil {
-			l.failReview(r.attempt, state.Failure{Workstream: reviewOwner, Outcome: "result", Message: state.Text(err.Error())})
+			l.failReview(r.attempt, state.Failure{Workstream: reviewOwner, Outcome: state.OutcomeResult, Message: state.Text(err.Error())})
 			return
 		}
 	}
@@ -248,7 +248,7 @@ func (r *reviewRun) judge(all []state.Finding, took time.Duration) {
 		e.Gates = plan.FindingLabels(l.pipeline, had, len(j.Gated))
 	}
 	if err := journal.Recordable(e); err != nil {
-		l.failReview(r.attempt, state.Failure{Workstream: reviewOwner, Outcome: "result", Message: state.Text(err.Error())})
+		l.failReview(r.attempt, state.Failure{Workstream: reviewOwner, Outcome: state.OutcomeResult, Message: state.Text(err.Error())})
 		return
 	}
 	l.recorder.Add(nil, e)

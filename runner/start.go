@@ -73,10 +73,10 @@ func (n *node) awaitNeeds() bool {
 // where it reports.
 func (n *node) prepareTask(inv pipeline.Invocation) Task {
 	l := n.loop
+	n.digest = plan.DigestOf(n.ws, inv, l.session.State(), l.pipeline, l.facts.Inputs[n.ws.Name])
 	if inv.Call != nil {
 		n.call, n.pauseAsked = n.newCall(inv.Call), false
 	}
-	n.digest = plan.DigestOf(n.ws, inv, l.session.State(), l.pipeline, l.facts.Inputs[n.ws.Name])
 	task := n.newTask(inv)
 	n.task = inv.Task
 	n.told = feedback.File{Path: task.Env["RUNNER_FEEDBACK"], Document: feedback.For(l.session.State(), n.ws.Name), Log: l.readLogTail}

@@ -37,14 +37,21 @@ func (s *State) applyWorkstream(seq uint64, at time.Time, e Event) error {
 	}()
 	switch e := e.(type) {
 	case WorkstreamStarted:
-		left := w.Left
+		left, call, callSeq := w.Left, w.Call, w.CallSeq
 		if !e.Digest.Equal(w.Digest) { // its attempts begin anew
 			left = nil
 		}
 		s.resetWorkstream(w, "", "runs again")
 		w.Status, w.StartedAt, w.EndedAt, w.Left = Running, &at, nil, left
 		w.Attempts, w.Digest, w.Session, w.Cached, w.Repeat = e.Attempt, e.Digest, "", nil, false
-		w.Reported, w.Call = 0, e.Call
+		w.Reported = 0
+		switch e.Call {
+		case "":
+		case call:
+			w.Call, w.CallSeq = call, callSeq
+		default:
+			w.Call, w.CallSeq = e.Call, seq
+		}
 	case WorkstreamAttemptFailed:
 		due := at.Add(time.Duration(e.RetryInMS) * time.Millisecond)
 		w.Error, w.RetryAt, w.Left = &e.Error, &due, leftAt(seq, e.Left)
@@ -98,7 +105,11 @@ func (s *State) applyWorkstream(seq uint64, at time.Time, e Event) error {
 	case WorkstreamSkipped:
 		s.Skip(w, e.Reason)
 	case WorkstreamInvalidated:
+		call, callSeq := w.Call, w.CallSeq
 		s.resetWorkstream(w, e.Reason, "runs again")
+		if e.Call != "" && e.Call == call {
+			w.Call, w.CallSeq = call, callSeq
+		}
 	case WorkstreamEdited:
 		w.Artifacts, w.Edited, w.FilesSeq = e.Artifacts, e.Edited, seq
 	}
@@ -146,6 +157,9 @@ func (s *State) record(w *Workstream, seq uint64, at time.Time, work Work) {
 	w.Outputs, w.Artifacts, w.Summary, w.Location = work.Outputs, work.Artifacts, work.Summary, work.Location
 	w.Edited, w.Left, w.Error, w.Reason, w.Cached = nil, nil, nil, "", work.Cached
 	w.EndedAt, w.WorkSeq, w.FilesSeq = &at, seq, seq
+	if work.Cached != nil { // it was not called
+		w.forgetCall()
+	}
 	w.heed()
 	for name, value := range work.Metrics {
 		if s.Metrics == nil {
@@ -159,7 +173,8 @@ func (s *State) record(w *Workstream, seq uint64, at time.Time, work Work) {
 }
 
 // resetWorkstream makes a workstream and its gates pending. The metrics that it set are
-// removed, so that no gate passes on a stale number. Its step, outputs and artifacts stay
+// removed, so that no gate passes on a stale number. The pipeline that it calls begins a new
+// session. Its step, outputs and artifacts stay
 // until it has run again, because they say which files are its. The gates of its phase are
 // judged again with the reason "<name> <become>"; with become "" they keep their verdicts.
 func (s *State) resetWorkstream(w *Workstream, reason Text, become string) {
@@ -168,6 +183,7 @@ func (s *State) resetWorkstream(w *Workstream, reason Text, become string) {
 	w.LastFailure = w.LastFailed()
 	w.Status, w.WorkSeq, w.Rejected, w.Imported, w.Adopted, w.Allowed = Pending, 0, "", false, "", false
 	w.Error, w.Reason, w.Left = nil, reason, nil
+	w.forgetCall()
 	for _, g := range w.Gates {
 		g.resetVerdict(reason)
 	}

@@ -7,10 +7,10 @@ import (
 )
 
 // Caller is the workstream whose call a session runs. A workstream that calls a pipeline
-// chooses the id of the call when it starts for the first time, and keeps it in its record.
-// As long as the two ids are equal, the workstream continues the session of the called
-// pipeline; otherwise it begins a new one. A rollback of the caller forgets the id, because
-// the called pipeline has gone on since.
+// chooses the id of the call when it starts, and keeps it in its record. As long as the two
+// ids are equal, the workstream continues the session of the called pipeline; otherwise it
+// begins a new one. The record loses the id when the work must be done anew, and in a
+// rollback of the caller, because the called pipeline has gone on since.
 type Caller struct {
 	PRD        string `json:"prd"`
 	Session    string `json:"session"`
@@ -29,9 +29,13 @@ type PausedCall struct {
 // forgetCalls makes each workstream that calls a pipeline begin a new session of it.
 func (s *State) forgetCalls() {
 	for w := range s.Records() {
-		w.Call = ""
+		w.forgetCall()
 	}
 }
+
+// forgetCall makes the next attempt of a workstream begin a new session of the pipeline that
+// it calls.
+func (w *Workstream) forgetCall() { w.Call, w.CallSeq = "", 0 }
 
 // CalledID returns the id of the session of the pipeline that a workstream calls: the id of
 // the caller, a dot and the name of the workstream. An instance of a for_each adds a dot and

@@ -334,6 +334,7 @@ type WorkstreamSkipped struct {
 type WorkstreamInvalidated struct {
 	Workstream string `json:"workstream"`
 	Reason     Text   `json:"reason"`
+	Call       string `json:"call,omitempty"` // the call that goes on nevertheless; "": the next attempt makes a new one
 }
 
 // WorkstreamEdited records the artifacts of a finished workstream as a person changed

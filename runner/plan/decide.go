@@ -146,6 +146,9 @@ func decidePending(s subject, step Step) Step {
 	if s.act != nil {
 		return decideHappened(s, step)
 	}
+	if s.record.Call != "" && s.forced != "" {
+		return step.withDecision(Rerun, "%s", s.forced)
+	}
 	if s.record.Attempts == 0 && s.record.Reason == "" {
 		return step.withDecision(Run, "not run yet")
 	}

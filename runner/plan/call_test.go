@@ -1,0 +1,49 @@
+package plan
+
+import (
+	"testing"
+
+	"prdrunner/checkpoint/state"
+)
+
+func TestCallGoesOn(t *testing.T) {
+	t.Parallel()
+	with := func(status state.StepStatus, f *state.Failure) *state.Workstream {
+		return &state.Workstream{Status: status, Call: "c", Error: f, Digest: state.Digest{Upstream: "u"}}
+	}
+	allowed := with(state.Failed, &state.Failure{Outcome: "exited"})
+	allowed.Allowed = true
+	changed := func(components ...string) (all []Change) {
+		for _, c := range components {
+			all = append(all, Change{Component: c})
+		}
+		return all
+	}
+	for name, test := range map[string]struct {
+		rec      *state.Workstream
+		changes  []Change
+		upstream string
+		want     bool
+	}{
+		"never called":                            {&state.Workstream{}, nil, "u", false},
+		"interrupted":                             {with(state.Interrupted, nil), nil, "u", true},
+		"failed":                                  {with(state.Failed, &state.Failure{Outcome: "exited"}), nil, "u", true},
+		"failed, and upstream has changed":        {with(state.Failed, nil), nil, "v", false},
+		"its artifacts were not made":             {with(state.Failed, &state.Failure{Outcome: state.OutcomeResult}), nil, "u", false},
+		"a gate failed, which is allowed":         {with(state.Failed, &state.Failure{Outcome: "exited", Gate: "good"}), nil, "u", false},
+		"invalidated, since it was edited":        {with(state.Pending, nil), nil, "u", true},
+		"done, and rejected":                      {with(state.Completed, nil), nil, "u", false},
+		"done, and edited":                        {with(state.Completed, nil), changed("definition"), "u", true},
+		"done, and a variable has changed":        {with(state.Completed, nil), changed("variables", "definition"), "u", true},
+		"done, and inputs have changed":           {with(state.Completed, nil), changed("inputs"), "u", false},
+		"done, and inputs and definition":         {with(state.Succeeded, nil), changed("inputs", "definition"), "u", false},
+		"done, and upstream has changed":          {with(state.Completed, nil), changed("upstream"), "v", false},
+		"done, and artifacts are gone":            {with(state.Completed, nil), changed("artifacts"), "u", false},
+		"failed, which is allowed, and edited":    {allowed, changed("definition"), "u", true},
+		"failed, which is allowed, and new files": {allowed, changed("inputs"), "u", false},
+	} {
+		if got := CallGoesOn(test.rec, test.changes, test.upstream); got != test.want {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}
