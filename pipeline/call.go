@@ -244,6 +244,10 @@ func (b *builder) checkCall(def *workstreamDef, of *Workstream) {
 			def.calledArtifacts = append(append(def.calledArtifacts, ws.Artifacts), ws.def.calledArtifacts...)
 		}
 	}
+	if child.LearnsSecrets() {
+		b.errorf("Secrets of a called pipeline", call.callBlock.file.exprRange(),
+			`%s has sensitive values of its own (a secret block or sensitive_outputs). Runner could not hide them here, and would store files that hold them. Let this pipeline get them, and pass them in "vars" to a variable with sensitive = true.`, call.path)
+	}
 	// The files that the called pipeline makes may hold these values, and a capture of the
 	// workspace must leave them out.
 	b.pipeline.Secrets = append(b.pipeline.Secrets, child.Secrets...)
@@ -313,7 +317,7 @@ func (c *callDef) levels() int {
 }
 
 var (
-	errUntyped = errors.New("its variable declares no type, and so takes only texts, numbers, true and false")
+	errUntyped = errors.New("its variable declares no type or any, and so takes only texts, numbers, true and false; give it a type, such as list(string)")
 	errUnfit   = errors.New("it does not fit the type of its variable")
 )
 

@@ -1,28 +1,30 @@
 # Must give, by line:
-# 40: Invalid outputs
-# 44: Missing required argument
-# 48: Invalid call
-# 49: Invalid call
-# 53: Path outside the workspace
-# 56: Cannot read called file
-# 63: Argument beside a call
-# 64: Argument beside a call
+# 42: Invalid outputs
+# 46: Missing required argument
+# 50: Invalid call
+# 51: Invalid call
+# 55: Path outside the workspace
+# 58: Cannot read called file
+# 65: Argument beside a call
 # 66: Argument beside a call
-# 67: Argument beside a call
-# 67: Isolation of a protected workstream
-# 70: Called file is an artifact
-# 70: Missing value for variable
-# 74: Called file is an artifact
-# 75: Missing value for variable
-# 76: Value for undeclared variable
-# 77: Incorrect value type
-# 78: Incorrect value type
-# 79: Sensitive value not allowed
-# 85: Called file is an artifact
-# 86: Incorrect value type
-# 91: Called file is an artifact
-# 92: Unknown variable
-# 96: Call that must happen only once
+# 68: Argument beside a call
+# 69: Argument beside a call
+# 69: Isolation of a protected workstream
+# 72: Called file is an artifact
+# 72: Missing value for variable
+# 76: Called file is an artifact
+# 77: Missing value for variable
+# 78: Value for undeclared variable
+# 79: Incorrect value type
+# 80: Incorrect value type
+# 81: Sensitive value not allowed
+# 87: Called file is an artifact
+# 88: Incorrect value type
+# 93: Called file is an artifact
+# 94: Unknown variable
+# 98: Call that must happen only once
+# 102: Secrets of a called pipeline
+# 105: Secrets of a called pipeline
 # called/mistaken.hcl 3: Invalid output name
 # called/mistaken.hcl 4: Sensitive value not allowed
 # called/mistaken.hcl 5: Unknown workstream
@@ -95,6 +97,12 @@ pipeline "PRD-001" {
     workstream "once" {
       effect = "once"
       call { file = "called/mistaken.hcl" }
+    }
+    workstream "secret" {
+      call { file = "called/secret.hcl" }
+    }
+    workstream "sensitive-outputs" {
+      call { file = "called/sensitive_outputs.hcl" }
     }
     workstream "mistaken" {
       call { file = "called/mistaken.hcl" }

@@ -1,0 +1,8 @@
+pipeline "sensitive-outputs" {
+  phase "a" {
+    workstream "w" {
+      command           = ["./login"]
+      sensitive_outputs = ["token"]
+    }
+  }
+}
