@@ -239,7 +239,7 @@ func (b *build) runEngine(ctx context.Context, session *checkpoint.Session) (end
 	defer func() { err = errors.Join(err, x.Close()) }()
 	shown := b.newView()
 	o := load.EngineOptions(b.env, b.cfg, b.Pipeline, b.Store, b.Files)
-	o.Session, o.Executor, o.Views, o.Mask, o.Interrupts = session, x.executor, []runner.View{advised{shown, b, session}}, b.Masker.String, x.interrupts
+	o.Session, o.Executor, o.Views, o.Mask, o.Interrupts = session, x.executor, b.views(advised{shown, b, session}), b.Masker.String, x.interrupts
 	o.Hide = b.Hide
 	o.Fresh, o.Imported, o.Predecessor, o.Saved, o.Select = b.start.Fresh, b.start.Imported, b.start.Predecessor, b.saved, b.options.selection
 	o.Next = b.next

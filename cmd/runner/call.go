@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/ledger"
 	"prdrunner/checkpoint/state"
 	"prdrunner/cmd/runner/advice"
 	"prdrunner/cmd/runner/begin"
@@ -21,6 +22,7 @@ import (
 	"prdrunner/cmd/runner/config"
 	"prdrunner/cmd/runner/load"
 	"prdrunner/runner"
+	"prdrunner/runner/report"
 )
 
 type callOptions struct {
@@ -148,6 +150,39 @@ func (b *build) chooseSession() error {
 		b.options.fresh = true
 	}
 	return nil
+}
+
+// views returns the views of a run: the one that shows it, and for a called pipeline one that
+// reports to the caller.
+func (b *build) views(shown runner.View) []runner.View {
+	if path := b.env.Lookup(reportVariable); b.caller != nil && path != "" {
+		return []runner.View{spending{shown, b.env, path}}
+	}
+	return []runner.View{shown}
+}
+
+// spending is a view that also reports to the caller what the workstreams of a called pipeline
+// report as spent, so that it counts in the budgets of the caller.
+type spending struct {
+	runner.View
+	env  *cli.Environment
+	path string // of the caller's reports
+}
+
+// Commit implements runner.View.
+func (v spending) Commit(c state.Commit) {
+	v.View.Commit(c)
+	for _, e := range c.Events {
+		received, _ := e.(state.ReportsReceived)
+		for _, r := range received.Reports {
+			if r.Type != ledger.TypeMetric || !ledger.CountsSpending(r.Name) {
+				continue
+			}
+			if err := report.Append(v.path, r); err != nil {
+				v.env.Logger().Warn("the budgets of the caller do not count what was spent", "error", err)
+			}
+		}
+	}
 }
 
 // writeCallOutputs writes the outputs of a called pipeline into a file, in the form of
