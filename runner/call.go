@@ -208,7 +208,7 @@ func lastError(log string) (reason string) {
 
 // pausedCall says what a called pipeline waits for.
 func pausedCall(st *state.State) *pausedCalls {
-	p := &pausedCalls{message: st.PRD + " is paused"}
+	p := &pausedCalls{message: st.PRD + " is paused", requested: st.Pause.Reason == state.PauseRequested}
 	if st.Pause.Message != "" {
 		p.message = fmt.Sprintf("%s is paused: %s", st.PRD, st.Pause.Message)
 	}
@@ -240,8 +240,9 @@ func waitingGates(st *state.State) []string {
 
 // pausedCalls are the sessions that wait below one call.
 type pausedCalls struct {
-	message string
-	calls   []state.PausedCall
+	message   string
+	calls     []state.PausedCall
+	requested bool // they do not wait: a pause was asked for
 }
 
 // callFailure returns the failure of a workstream whose called pipeline has failed.
@@ -266,9 +267,13 @@ func (fs *failures) callFailure(owner string, task Task, st *state.State) *state
 }
 
 // leavePaused records that a workstream was left because its called pipeline waits. The next
-// run continues it.
+// run continues it. If a pause of this run was asked for, and passed on, it waits for nobody.
 func (n *node) leavePaused(p *pausedCalls) {
 	l := n.loop
+	if p.requested && l.cause.requested {
+		n.interrupt()
+		return
+	}
 	l.cause.calls.message = strings.TrimPrefix(l.cause.calls.message+"; "+n.ws.Name+": "+p.message, "; ")
 	l.cause.calls.calls = append(l.cause.calls.calls, p.calls...)
 	n.interrupt()
@@ -288,7 +293,7 @@ func (en *endReasons) pauseForCalls() state.SessionPaused {
 }
 
 // passOnPause asks the called pipelines that run to pause, after the user has asked this run
-// to. Each is asked once, as soon as it owns its session.
+// to. Each is asked once, as soon as it owns its session, and again if it could not be asked.
 func (l *loop) passOnPause() {
 	if !l.cause.requested || l.tasksCancelled() {
 		return
@@ -300,8 +305,14 @@ func (l *loop) passOnPause() {
 		n.pauseAsked = true
 		request := checkpoint.Request{PRD: n.call.PRD, Verb: checkpoint.VerbPause, Comment: "its caller pauses", By: l.opts.By, At: l.opts.Now()}
 		go func() {
-			// It may have ended meanwhile, which is as good.
-			_ = l.opts.Store.Ask(l.grace, request, func(*checkpoint.Session) error { return errCallEnded })
+			err := l.opts.Store.Ask(l.grace, request, func(*checkpoint.Session) error { return errCallEnded })
+			if err == nil {
+				return
+			}
+			select { // it may have ended meanwhile, which is as good
+			case l.events <- func() { n.pauseAsked = false }:
+			case <-l.grace.Done():
+			}
 		}()
 	}
 }
