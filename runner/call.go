@@ -75,7 +75,12 @@ func CalledOutputs(p *pipeline.Pipeline, st *state.State) (map[string]string, er
 func (n *node) newCall(called *pipeline.Called) *Call {
 	l := n.loop
 	st := l.session.State()
-	caller := state.Caller{PRD: st.PRD, Session: st.Session, Workstream: n.ws.Name, Call: n.callID(), Root: st.PRD, File: st.Pipeline.Path}
+	rec := st.Workstream(n.ws.Name)
+	id := rec.Call
+	if n.callGoesOn = plan.CallGoesOn(rec, n.step.Changes, n.digest.Upstream); !n.callGoesOn {
+		id = uuid.NewString()
+	}
+	caller := state.Caller{PRD: st.PRD, Session: st.Session, Workstream: n.ws.Name, Call: id, Root: st.PRD, File: st.Pipeline.Path}
 	if outer := st.Caller; outer != nil {
 		caller.Root, caller.File = outer.Root, outer.File
 	}
@@ -90,12 +95,31 @@ func (c *Call) id() string {
 	return c.Caller.Call
 }
 
-// callID returns the id of the call: the recorded one if that goes on, or a new one.
-func (n *node) callID() string {
-	if rec := n.loop.session.State().Workstream(n.ws.Name); plan.CallGoesOn(rec, n.step.Changes, n.digest.Upstream) {
-		return rec.Call
+// madeByCallers returns the digests with which other workstreams of the calling pipelines
+// recorded a file last, by path. What can't be read is left out: the worst is that a person is
+// asked about a file that nobody has edited.
+func madeByCallers(store *checkpoint.Store, c *state.Caller) map[string][]string {
+	made := map[string][]string{}
+	for c != nil {
+		snap, err := store.Load(c.PRD)
+		if err != nil || snap.State == nil {
+			break
+		}
+		last := map[string]uint64{}
+		digests := map[string]string{}
+		for w := range snap.State.Records() {
+			for _, a := range w.Artifacts {
+				if path := string(a.Path); w.Name != c.Workstream && w.RecordedSeq() >= last[path] {
+					last[path], digests[path] = w.RecordedSeq(), a.Digest
+				}
+			}
+		}
+		for path, digest := range digests {
+			made[path] = append(made[path], digest)
+		}
+		c = snap.State.Caller
 	}
-	return uuid.NewString()
+	return made
 }
 
 // missingSession returns why the call can't go on: the session of the called pipeline has begun
@@ -106,7 +130,7 @@ func (n *node) missingSession() error {
 	l, prd := n.loop, n.call.PRD
 	st := l.session.State()
 	rec := st.Workstream(n.ws.Name)
-	if rec.Call != n.call.id() {
+	if !n.callGoesOn {
 		return nil
 	}
 	origin, err := l.opts.Store.Layout().ReadOrigin(st)

@@ -31,6 +31,7 @@ type node struct {
 	told    feedback.File // what its current attempt is told
 
 	call       *Call // of its current attempt, if the workstream calls a pipeline
+	callGoesOn bool  // the call continues that of the attempt before
 	pauseAsked bool  // the called pipeline was asked to pause
 
 	awaited          bool             // its services were started for its next attempt

@@ -168,6 +168,9 @@ func (o Options) surveyor(w *workspace.Workspace) *survey.Surveyor {
 	if o.Pipeline.Issue != nil {
 		s.ReadIssue = issue.Reader{Pipeline: o.Pipeline, Files: w, Workspace: o.Workspace, Commander: o.Commands, Mask: o.Mask, Hide: o.Hide}.Read
 	}
+	if o.Caller != nil {
+		s.MadeByCallers = madeByCallers(o.Store, o.Caller)
+	}
 	return s
 }
 

@@ -123,10 +123,11 @@ type attemptWork struct {
 }
 
 // findPartial finds what is taken back first. That is only done before the first attempt in a
-// run: a later attempt starts from the files that the one before it left.
+// run: a later attempt starts from the files that the one before it left. So does a called
+// pipeline that goes on.
 func (w *attemptWork) findPartial() {
 	n, l := w.node, w.node.loop
-	first := n.ws.Isolate == nil && n.step.Decision != plan.Rerun && n.attempt > 1 && !n.partialTakenBack
+	first := n.ws.Isolate == nil && !n.callGoesOn && n.step.Decision != plan.Rerun && n.attempt > 1 && !n.partialTakenBack
 	if first || n.step.Decision == plan.Cached {
 		w.owners = l.surveyor.Owners(l.session.State())
 	}

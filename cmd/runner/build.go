@@ -181,7 +181,11 @@ func (b *build) newStarter() *begin.Starter {
 		Target: change.Target{Env: b.env, Store: b.Store, PRD: b.Pipeline.ID, Files: b.Files},
 		Config: b.cfg, Person: b.person, Resume: b.options.resume, Fresh: b.options.fresh, Yes: b.options.yes, Saved: b.saved,
 		Selection: b.options.selection, VariableFlags: b.VariableFlags, Command: b.Command,
-		ReadOnlyOptions: func() runner.Options { return b.ReadOptions(b.env) },
+		ReadOnlyOptions: func() runner.Options {
+			o := b.ReadOptions(b.env)
+			o.Caller = b.caller
+			return o
+		},
 		StateOfDocument: func(d *state.Document) (*state.State, error) {
 			if err := b.CheckDocument(b.env, d); err != nil {
 				return nil, err

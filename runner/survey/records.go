@@ -150,6 +150,25 @@ func (s *Surveyor) gatherOwners(st *state.State) (sharers map[string][]string) {
 	return sharers
 }
 
+// ofCaller stands in owners for a workstream of a calling pipeline. No workstream has this name.
+const ofCaller = "(of a caller)"
+
+// giveToCallers makes workstreams of the calling pipelines the owners of the artifacts that
+// they have recorded since.
+func (s *Surveyor) giveToCallers(ctx context.Context, st *state.State) {
+	for path, owner := range s.owners {
+		made := s.MadeByCallers[path]
+		recorded := RecordedArtifact(st, owner, state.Text(path))
+		if len(made) == 0 || recorded == nil {
+			continue
+		}
+		now, err := Describe(ctx, s.files, path) // an error is reported when the artifact is compared
+		if err == nil && now.Digest != recorded.Digest && slices.Contains(made, now.Digest) {
+			s.owners[path] = ofCaller
+		}
+	}
+}
+
 // Owners returns, by path, the workstream that recorded an artifact last. Only workstreams
 // whose work is done count.
 func (s *Surveyor) Owners(st *state.State) map[string]string {

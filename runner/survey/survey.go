@@ -40,8 +40,11 @@ type Surveyor struct {
 	ownership *plan.Ownership
 	// ReadIssue reads the issue of the pipeline; nil: it has none.
 	ReadIssue func(ctx context.Context) (*state.Issue, error)
-	planFile  string              // the plan file, which never counts as a changed file
-	mask      func(string) string // hides sensitive values in file names, because names are recorded
+	// MadeByCallers are the digests with which workstreams of the calling pipelines recorded a
+	// file last, by path. A file with one of them is no edit of a person. nil: there are none.
+	MadeByCallers map[string][]string
+	planFile      string              // the plan file, which never counts as a changed file
+	mask          func(string) string // hides sensitive values in file names, because names are recorded
 
 	owners    map[string]string         // the workstream that recorded an artifact last and whose work is done, by path
 	leftFiles map[string]state.Artifact // artifacts that failed attempts of other workstreams changed, with their new content, by path
@@ -243,6 +246,7 @@ func (s *Surveyor) GatherAll(ctx context.Context, f *plan.Facts, st *state.State
 	compared.Go(func() error { return s.compareWithEnd(ctx, f, e) })
 	defer func() { _ = compared.Wait() }()
 	f.Sharers = s.gatherOwners(st)
+	s.giveToCallers(ctx, st)
 	if s.findPartial(st); len(s.Partial.Patterns) > 0 {
 		if err := compared.Wait(); err != nil {
 			return err
