@@ -87,7 +87,7 @@ func (f *File) Pipeline(in Inputs) (*Pipeline, hcl.Diagnostics) {
 		envFiles:     map[string]bool{},
 		processes:    map[*gateBlock]*processDef{},
 	}
-	f.describeIncluded(b.pipeline)
+	f.describeSources(b.pipeline)
 	b.scope.onRead = b.noteRead
 	b.scope.artifacts = sync.OnceValue(b.allArtifacts)
 	b.scope.linked = sync.OnceValue(b.linkedArtifacts)
@@ -107,6 +107,7 @@ func (f *File) Pipeline(in Inputs) (*Pipeline, hcl.Diagnostics) {
 	if f.pipeline != nil {
 		b.pipelineBlock(f.pipeline)
 		b.includedArtifacts()
+		b.calledArtifacts()
 		b.pipeline.EnvFiles = slices.Sorted(maps.Keys(b.envFiles))
 	}
 	b.earlyReads()

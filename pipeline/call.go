@@ -49,7 +49,7 @@ func besideCall(name string) string {
 	return ""
 }
 
-func (d *decoder) decodeCall(block *hclsyntax.Block, workstream *hclsyntax.Body) *callBlock {
+func (d *decoder) decodeCall(block *hclsyntax.Block) *callBlock {
 	if block == nil {
 		return nil
 	}
@@ -69,17 +69,21 @@ func (d *decoder) decodeCall(block *hclsyntax.Block, workstream *hclsyntax.Body)
 			c.values = nil
 		}
 	}
+	return c
+}
+
+// checkBesideCall reports what a workstream with a call can't have.
+func (d *decoder) checkBesideCall(workstream *hclsyntax.Body) {
 	for _, name := range slices.Sorted(maps.Keys(workstream.Attributes)) {
 		if advice := besideCall(name); advice != "" {
-			d.report("Argument beside a call", fmt.Sprintf("The workstream calls another pipeline, so it can't have %q. %s.", name, advice), workstream.Attributes[name].NameRange)
+			d.report("Not allowed with a call", fmt.Sprintf("The workstream calls another pipeline, so it can't have %q. %s.", name, advice), workstream.Attributes[name].NameRange)
 		}
 	}
 	for _, inner := range workstream.Blocks {
 		if advice := besideCall(inner.Type); advice != "" {
-			d.report("Argument beside a call", fmt.Sprintf("The workstream calls another pipeline, so it can't have a block %q. %s.", inner.Type, advice), inner.TypeRange)
+			d.report("Not allowed with a call", fmt.Sprintf("The workstream calls another pipeline, so it can't have a block %q. %s.", inner.Type, advice), inner.TypeRange)
 		}
 	}
-	return c
 }
 
 // callReader reads the files of the pipelines that a file calls.

@@ -169,33 +169,30 @@ func (f *File) digest() string {
 	return h.sum()
 }
 
-// describeIncluded adds to a pipeline which files it includes and calls.
-func (f *File) describeIncluded(p *Pipeline) {
+// describeSources adds to a pipeline which files it includes and calls.
+func (f *File) describeSources(p *Pipeline) {
 	if f.include != nil {
-		p.IncludePatterns = Patterns(f.include.texts)
+		p.SourcePatterns = Patterns(f.include.texts)
 	}
 	for _, g := range f.included {
-		p.Included = append(p.Included, g.name)
+		p.Sources = append(p.Sources, g.name)
 	}
 	for name := range f.allCalled() {
-		p.Included = append(p.Included, name)
-		p.IncludePatterns = append(p.IncludePatterns, escapeGlob(name))
+		p.Sources = append(p.Sources, name)
+		p.SourcePatterns = append(p.SourcePatterns, escapeGlob(name))
 	}
-	slices.Sort(p.Included)
-	p.Included = slices.Compact(p.Included)
-	slices.Sort(p.IncludePatterns)
+	slices.Sort(p.Sources)
+	p.Sources = slices.Compact(p.Sources)
+	slices.Sort(p.SourcePatterns)
 }
 
 // isIncluded reports whether a range lies in an included file. Such a file may declare more
 // than this pipeline uses.
 func (b *builder) isIncluded(rng hcl.Range) bool { return rng.Filename != b.file.name }
 
-// includedArtifacts reports included and called files that a workstream makes. They are read
-// before anything runs.
+// includedArtifacts reports included files that a workstream makes. They are read before
+// anything runs.
 func (b *builder) includedArtifacts() {
-	if b.file.called != nil {
-		b.calledArtifacts()
-	}
 	for _, g := range b.file.included {
 		if makers := b.scope.makersOf(fileCall{path: g.name}); len(makers) > 0 {
 			b.errorf("Included file is an artifact", b.file.include.exprRange(),

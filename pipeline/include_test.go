@@ -83,7 +83,7 @@ gate "unused" { command = ["true"] }
 	if len(p.Agents) != 0 {
 		t.Errorf("an unused agent of an included file belongs to the team: %v", p.Agents)
 	}
-	if diff := cmp.Diff([]string{"common/a.hcl", "common/b.hcl"}, p.Included); diff != "" {
+	if diff := cmp.Diff([]string{"common/a.hcl", "common/b.hcl"}, p.Sources); diff != "" {
 		t.Error(diff)
 	}
 	gate := p.Workstream("w").Gates[0]

@@ -59,9 +59,9 @@ type Pipeline struct {
 	// SecretSources say where the values of secrets come from, in the order of the file.
 	SecretSources []*SecretSource
 	Source        string   // name of the file
-	Included      []string // paths of the files that it includes and calls, sorted
-	// IncludePatterns are the Patterns of the globs of these files.
-	IncludePatterns []string
+	Sources       []string // paths of the files that it includes and calls, sorted
+	// SourcePatterns are the Patterns of the globs of these files.
+	SourcePatterns []string
 	// Called are the pipelines that its workstreams call, as far as they are known without
 	// results. They say which files called pipelines read and make.
 	Called []*Pipeline

@@ -60,7 +60,9 @@ func (d *decoder) decodeWorkstream(block *hclsyntax.Block) *workstreamBlock {
 	content := d.content(block.Body, workstreamSchema)
 	w.process = d.decodeProcess(content, block.DefRange())
 	w.agent, w.process.task = d.argument(content, "agent"), d.argument(content, "task")
-	w.process.call = d.decodeCall(d.single(content, "call"), content)
+	if w.process.call = d.decodeCall(d.single(content, "call")); w.process.call != nil {
+		d.checkBesideCall(content)
+	}
 	if !w.process.exists() && w.agent == nil && !saidUnderOtherName(block.Body, "script") {
 		d.report("Missing command", `A workstream needs a "command" or a "script".`, block.DefRange())
 	}

@@ -43,11 +43,16 @@ var errCallEnded = errors.New("it has ended")
 // callEndGrace is how much longer than its processes a called pipeline may take to end.
 const callEndGrace = 5 * time.Second
 
-// The exit codes of Runner that the engine knows.
+// The exit codes of a process that runs a called pipeline. Those of the command runner are the
+// same.
 const (
-	exitFailed = 1 // something has failed
-	exitPaused = 3 // the session waits for a person
+	ExitFailed = 1 // something has failed
+	ExitPaused = 3 // the session waits for a person
 )
+
+// CallersVariable is the environment variable that names the sessions, separated by spaces, that
+// call the pipeline to which a process belongs.
+const CallersVariable = "RUNNER_CALLERS"
 
 // CalledID returns the id of the session of the pipeline that a workstream calls.
 func CalledID(prd string, ws *pipeline.Workstream) string {
@@ -209,9 +214,9 @@ func (n *node) callEnded(r *attemptResult, task Task) {
 	snap, err := l.opts.Store.Load(n.call.PRD)
 	begun := err == nil && snap.State != nil && snap.State.Caller != nil && snap.State.Caller.Call == n.call.Caller.Call
 	switch {
-	case begun && r.result.ExitCode == exitPaused && snap.State.Status == state.StatusPaused && snap.State.Pause != nil:
+	case begun && r.result.ExitCode == ExitPaused && snap.State.Status == state.StatusPaused && snap.State.Pause != nil:
 		r.paused = pausedCall(snap.State)
-	case begun && r.result.ExitCode == exitFailed && snap.State.Status == state.StatusFailed && snap.State.Error != nil:
+	case begun && r.result.ExitCode == ExitFailed && snap.State.Status == state.StatusFailed && snap.State.Error != nil:
 		r.failure = l.failures.callFailure(n.ws.Name, task, snap.State)
 	case r.failure.File == "":
 		if reason := lastError(logTail(task.Log)); reason != "" {
@@ -285,7 +290,7 @@ func (fs *failures) callFailure(owner string, task Task, st *state.State) *state
 		message += fmt.Sprintf(" (`%s` shows it)", fs.opts.Command("logs "+st.PRD+" "+text.ShellWord(where)))
 	}
 	return &state.Failure{
-		Workstream: owner, Outcome: string(Exited), ExitCode: exitFailed, Message: state.Text(shorten(fs.opts.Mask(message))),
+		Workstream: owner, Outcome: string(Exited), ExitCode: ExitFailed, Message: state.Text(shorten(fs.opts.Mask(message))),
 		File: f.File, Line: f.Line, Column: f.Column, Log: state.Text(filepath.Base(task.Log)),
 	}
 }

@@ -146,7 +146,7 @@ func (cs *captures) captureWith(capture func(context.Context, *workspace.Workspa
 // adds.
 func (cs *captures) capturePatterns() []string {
 	l := cs.loop
-	patterns := slices.Concat(survey.Local(string(l.opts.pipelineRef().Path), filepath.ToSlash(l.pipeline.Document)), l.pipeline.IncludePatterns, survey.Declared(l.pipeline))
+	patterns := slices.Concat(survey.Local(string(l.opts.pipelineRef().Path), filepath.ToSlash(l.pipeline.Document)), l.pipeline.SourcePatterns, survey.Declared(l.pipeline))
 	slices.Sort(patterns)
 	return l.opts.Store.Including(slices.Compact(patterns))
 }

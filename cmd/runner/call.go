@@ -96,11 +96,12 @@ func runCall(ctx context.Context, env *cli.Environment, o callOptions) error {
 			fmt.Sprintf("`runner build -f %s` runs the pipeline by itself", o.file))
 	}
 	collectForBuild()
-	env.Callers = append(strings.Fields(env.Lookup("RUNNER_CALLERS")), o.caller.Session)
+	env.Callers = append(strings.Fields(env.Lookup(runner.CallersVariable)), o.caller.Session)
 	cfg, err := env.LoadConfig()
 	if err != nil {
 		return err
 	}
+	cfg = load.CalledConfig(cfg)
 	setup, err := load.SetUpCalled(ctx, env, cfg, dir, load.PipelineRef{PRD: o.prd, File: o.file}, o.caller)
 	if err != nil {
 		return err

@@ -28,9 +28,9 @@ import (
 // The exit codes of runner.
 const (
 	exitComplete        = 0
-	exitFailed          = 1
+	exitFailed          = runner.ExitFailed
 	exitUsage           = 2
-	exitPaused          = 3
+	exitPaused          = runner.ExitPaused
 	exitLocked          = 4
 	exitDamaged         = 5
 	exitAlreadyComplete = 6

@@ -15,7 +15,7 @@ func RoleOf(p *pipeline.Pipeline, file string) string {
 	if p.Document != "" && file == path.Clean(filepath.ToSlash(p.Document)) {
 		return "the document of " + p.ID
 	}
-	if tree.MatchesAny(p.IncludePatterns, file) {
+	if tree.MatchesAny(p.SourcePatterns, file) {
 		return "among the files that " + p.ID + " includes"
 	}
 	for _, phase := range p.Phases {

@@ -13,9 +13,6 @@ import (
 const (
 	sessionVariable    = "RUNNER_SESSION"
 	workstreamVariable = "RUNNER_WORKSTREAM"
-	// callersVariable names the sessions, separated by spaces, that call the pipeline to which
-	// a process belongs.
-	callersVariable = "RUNNER_CALLERS"
 	// tokenVariable marks the processes of one run of a task, even if they left its process
 	// group.
 	tokenVariable = "RUNNER_TASK_TOKEN"

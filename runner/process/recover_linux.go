@@ -186,7 +186,7 @@ func sessionMark(session, logs string) mark {
 // matches reports whether a process has the mark.
 func (m mark) matches(pid int, environ []byte) bool {
 	value, ok := lookUpEnviron(environ, m.name)
-	callers, _ := lookUpEnviron(environ, callersVariable)
+	callers, _ := lookUpEnviron(environ, runner.CallersVariable)
 	return ok && value == m.value || m.name == sessionVariable && slices.Contains(strings.Fields(callers), m.value) || m.logs != "" && writesInto(pid, m.logs)
 }
 

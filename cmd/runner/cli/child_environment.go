@@ -5,10 +5,8 @@ import (
 	"strings"
 
 	"prdrunner/cmd/runner/config"
+	"prdrunner/runner"
 )
-
-// callersVariable names the sessions that call the pipeline to which a process belongs.
-const callersVariable = "RUNNER_CALLERS"
 
 // ChildEnvironment returns the part of Runner's environment that its processes inherit. It
 // leaves out the variables that set variables of pipelines, which may be sensitive, and
@@ -18,14 +16,14 @@ const callersVariable = "RUNNER_CALLERS"
 func (e *Environment) ChildEnvironment() []string {
 	describing := []string{
 		"RUNNER_PRD", "RUNNER_SESSION", "RUNNER_STATE_DIR", "RUNNER_PHASE", "RUNNER_WORKSTREAM", "RUNNER_GATE", "RUNNER_ATTEMPT",
-		"RUNNER_IDEMPOTENCY_KEY", "RUNNER_OUTPUT", "RUNNER_REPORT", callersVariable,
+		"RUNNER_IDEMPOTENCY_KEY", "RUNNER_OUTPUT", "RUNNER_REPORT", runner.CallersVariable,
 	}
 	inherited := slices.DeleteFunc(slices.Clone(e.Environ), func(entry string) bool {
 		name, _, _ := strings.Cut(entry, "=")
 		return strings.HasPrefix(name, config.VariablePrefix) || slices.Contains(describing, name)
 	})
 	if len(e.Callers) > 0 {
-		inherited = append(inherited, callersVariable+"="+strings.Join(e.Callers, " "))
+		inherited = append(inherited, runner.CallersVariable+"="+strings.Join(e.Callers, " "))
 	}
 	return inherited
 }

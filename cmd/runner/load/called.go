@@ -12,17 +12,23 @@ import (
 	"prdrunner/runner"
 )
 
-// SetUpCalled is SetUp for a called pipeline. Its session stays in the state directory of its
-// caller when it is complete, because the caller reads it. It captures no files: those of the
-// whole workspace belong to the checkpoints of the caller.
+// CalledConfig returns the configuration of the run of a called pipeline. Its session stays in the
+// state directory of its caller when it is complete, because the caller reads it. It captures no
+// files: those of the whole workspace belong to the checkpoints of the caller.
+func CalledConfig(cfg *config.Config) *config.Config {
+	c := *cfg
+	c.Checkpoint.Retention.OnComplete = string(checkpoint.KeepOnComplete)
+	c.Checkpoint.Capture = runner.CaptureOff
+	if c.Checkpoint.Git.Mode == "commit" {
+		c.Checkpoint.Git.Mode = "ref"
+	}
+	return &c
+}
+
+// SetUpCalled is SetUp for a called pipeline, with its configuration.
 func SetUpCalled(ctx context.Context, env *cli.Environment, cfg *config.Config, stateDir string, ref PipelineRef, caller state.Caller) (*Setup, error) {
 	if _, called := cfg.Root(ref.PRD); !called {
 		return nil, advice.With(advice.Usagef("%s is the id of a called pipeline, and id_pattern (%s) takes it for that of a PRD", ref.PRD, cfg.IDPatternText), "choose an id_pattern without dots in runner.yaml")
-	}
-	cfg.Checkpoint.Retention.OnComplete = string(checkpoint.KeepOnComplete)
-	cfg.Checkpoint.Capture = runner.CaptureOff
-	if cfg.Checkpoint.Git.Mode == "commit" {
-		cfg.Checkpoint.Git.Mode = "ref"
 	}
 	p, err := Pipeline(env, cfg, ref)
 	if err != nil {

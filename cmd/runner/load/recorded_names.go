@@ -24,8 +24,8 @@ func (setup *Setup) checkRecordedNames(ctx context.Context, env *cli.Environment
 		{"pipeline's file", findings.Relative(setup.Pipeline.Source, env.Workdir, "")},
 		{"pipeline's document", setup.Pipeline.Document},
 	}
-	for _, path := range setup.Pipeline.Included {
-		names = append(names, name{"pipeline's included file", path})
+	for _, path := range setup.Pipeline.Sources {
+		names = append(names, name{"pipeline's included or called file", path})
 	}
 	for _, n := range names {
 		if setup.Masker.String(filepath.ToSlash(n.path)) != filepath.ToSlash(n.path) {

@@ -5,10 +5,10 @@
 # 51: Invalid call
 # 55: Path outside the workspace
 # 58: Cannot read called file
-# 65: Argument beside a call
-# 66: Argument beside a call
-# 68: Argument beside a call
-# 69: Argument beside a call
+# 65: Not allowed with a call
+# 66: Not allowed with a call
+# 68: Not allowed with a call
+# 69: Not allowed with a call
 # 69: Isolation of a protected workstream
 # 72: Called file is an artifact
 # 72: Missing value for variable
