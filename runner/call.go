@@ -82,7 +82,7 @@ func (n *node) newCall(called *pipeline.Called) *Call {
 	st := l.session.State()
 	rec := st.Workstream(n.ws.Name)
 	id := rec.Call
-	if n.callGoesOn = plan.CallGoesOn(rec, n.step.Changes, n.digest.Upstream); !n.callGoesOn {
+	if n.callGoesOn = plan.CallGoesOn(rec, n.step.Changes, n.digest, l.pipeline); !n.callGoesOn {
 		id = uuid.NewString()
 	}
 	caller := state.Caller{PRD: st.PRD, Session: st.Session, Workstream: n.ws.Name, Call: id, Root: st.PRD, File: st.Pipeline.Path}

@@ -53,3 +53,41 @@ func TestReshapeKeepsRecords(t *testing.T) {
 	}
 	checkpointtest.Must(t, x.Close())
 }
+
+// TestCallsGoOn: a workstream keeps the id of its call as long as the call goes on, with the
+// commit that began it.
+func TestCallsGoOn(t *testing.T) {
+	t.Parallel()
+	s := &state.State{}
+	apply := func(e state.Event) uint64 {
+		t.Helper()
+		checkpointtest.Must(t, s.Apply(state.Commit{Seq: s.Seq + 1, Time: time.UnixMilli(int64(s.Seq)).UTC(), Events: []state.Event{e}}))
+		return s.Seq
+	}
+	is := func(call string, seq uint64) {
+		t.Helper()
+		if w := s.Workstream("WS1"); w.Call != call || w.CallSeq != seq {
+			t.Errorf("the call is %q of commit %d, and should be %q of %d", w.Call, w.CallSeq, call, seq)
+		}
+	}
+	apply(checkpointtest.Started("S1", checkpointtest.Cashier()))
+	first := apply(state.WorkstreamStarted{Workstream: "WS1", Attempt: 1, Call: "a"})
+	is("a", first)
+	apply(state.WorkstreamInterrupted{Workstream: "WS1", Attempt: 1})
+	apply(state.WorkstreamStarted{Workstream: "WS1", Attempt: 2, Call: "a"})
+	apply(state.WorkstreamCompleted{Workstream: "WS1", Work: &state.Work{Attempt: 2}})
+	is("a", first)
+	apply(state.WorkstreamInvalidated{Workstream: "WS1", Reason: "it was edited", Call: "a"})
+	is("a", first)
+	apply(state.WorkstreamInvalidated{Workstream: "WS1", Reason: "it was rejected"})
+	is("", 0)
+	third := apply(state.WorkstreamStarted{Workstream: "WS1", Attempt: 3, Call: "b"})
+	is("b", third)
+	fourth := apply(state.WorkstreamStarted{Workstream: "WS1", Attempt: 4, Call: "c"})
+	is("c", fourth)
+	apply(state.WorkstreamCompleted{Workstream: "WS1", Work: &state.Work{Attempt: 4, Cached: &state.Cached{}}})
+	is("", 0)
+	apply(state.WorkstreamStarted{Workstream: "WS1", Attempt: 5, Call: "d"})
+	apply(state.WorkstreamSkipped{Workstream: "WS1"})
+	is("", 0)
+}

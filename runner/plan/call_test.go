@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"prdrunner/checkpoint/state"
+	"prdrunner/pipeline"
 )
 
 func TestCallGoesOn(t *testing.T) {
@@ -42,7 +43,7 @@ func TestCallGoesOn(t *testing.T) {
 		"failed, which is allowed, and edited":    {allowed, changed("definition"), "u", true},
 		"failed, which is allowed, and new files": {allowed, changed("inputs"), "u", false},
 	} {
-		if got := CallGoesOn(test.rec, test.changes, test.upstream); got != test.want {
+		if got := CallGoesOn(test.rec, test.changes, state.Digest{Upstream: test.upstream}, &pipeline.Pipeline{}); got != test.want {
 			t.Errorf("%s: %v", name, got)
 		}
 	}
