@@ -48,7 +48,7 @@ func (is *isolation) begin() error {
 }
 
 // end removes the work trees that are left at the end of the run.
-func (is *isolation) end() { is.warn(is.trees.Clear()) }
+func (is *isolation) end() { is.warn(is.trees.RemoveLeft()) }
 
 func (is *isolation) warn(err error) {
 	if err != nil {

@@ -16,3 +16,6 @@ func IsForeign(info fs.FileInfo) bool {
 
 // isWorldWritable reports whether everybody may change a directory.
 func isWorldWritable(info fs.FileInfo) bool { return info.Mode().Perm()&0o002 != 0 }
+
+// IsWritableByOthers reports whether others than its owner may change a directory.
+func IsWritableByOthers(info fs.FileInfo) bool { return info.Mode().Perm()&0o022 != 0 }

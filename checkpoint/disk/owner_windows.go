@@ -6,3 +6,6 @@ import "io/fs"
 func IsForeign(fs.FileInfo) bool { return false }
 
 func isWorldWritable(fs.FileInfo) bool { return false }
+
+// IsWritableByOthers is not known either.
+func IsWritableByOthers(fs.FileInfo) bool { return false }

@@ -3,7 +3,8 @@
 //
 // A work tree is a directory outside the workspace with copies of its files. Begin with Trees:
 // Make makes the work tree of an attempt, Tree.Before says which files the attempt changed, and
-// Return puts artifacts into the workspace. Clear removes what a killed run has left.
+// Return puts artifacts into the workspace. Clear removes what a killed run has left. place.go
+// says where work trees are.
 //
 // When a workstream is isolated, what is recorded of that and when its result comes back is
 // decided in package runner. How files are copied belongs in package checkpoint/workspace, and
@@ -12,14 +13,13 @@ package isolate
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
-	"strings"
+	"slices"
 	"sync"
 
 	"prdrunner/checkpoint/failpoint"
@@ -42,120 +42,72 @@ type Trees struct {
 	o    Options
 	repo func() (*git.Repository, error) // the git work tree of the workspace; nil: there is none
 
-	mu  sync.Mutex
-	dir string // the result of place
+	mu   sync.Mutex
+	dir  string         // in which work trees were made; "": none was
+	made map[*Tree]bool // work trees that are not removed yet
 
 	linking sync.Mutex // held while git adds a work tree
 }
 
 // New returns the work trees of a PRD. It makes nothing.
 func New(o Options) *Trees {
-	t := &Trees{o: o}
+	t := &Trees{o: o, made: make(map[*Tree]bool)}
 	t.repo = sync.OnceValues(func() (*git.Repository, error) {
 		return git.Open(context.Background(), o.Commander, o.Workspace)
 	})
 	return t
 }
 
-// ownName is the name of Runner's directory in the user's cache.
-const ownName = "prdrunner"
+// Clear removes all work trees of the PRD that earlier runs have left. The caller holds the lock
+// of its session, and nothing runs. Where another user could have put something in the place of
+// Runner's directories, no work tree was made, and nothing is removed.
+func (t *Trees) Clear() error {
+	for _, p := range t.places() {
+		if _, err := os.Lstat(filepath.Join(p.base, p.own[0])); errors.Is(err, fs.ErrNotExist) {
+			continue // nearly always, so nothing else is looked up
+		}
+		var unsafe *PlaceError
+		switch dir, err := p.find(); {
+		case errors.Is(err, fs.ErrNotExist), errors.As(err, &unsafe), err == nil && isWithin(t.o.Workspace, dir):
+		case err != nil:
+			return fmt.Errorf("look for work trees of an earlier run: %w", err)
+		default:
+			if err := t.remove(dir); err != nil {
+				return fmt.Errorf("remove the work trees of an earlier run in %s: %w", dir, err)
+			}
+		}
+	}
+	return nil
+}
 
-// errNoPlace says that work trees would be part of the workspace.
-var errNoPlace = errors.New("there is no directory for work trees outside of the workspace: the user's cache and the directory for temporary files are in it. Set XDG_CACHE_HOME or TMPDIR to a directory elsewhere")
+// RemoveLeft removes, at the end of a run, the work trees that t has made and that are still
+// there. It leaves those of others alone: if the lock of the session was lost, another run may
+// have made some meanwhile.
+func (t *Trees) RemoveLeft() error {
+	t.mu.Lock()
+	dir, left := t.dir, slices.Collect(maps.Keys(t.made))
+	t.mu.Unlock()
+	var errs []error
+	for _, tr := range left {
+		errs = append(errs, tr.Remove())
+	}
+	if dir != "" {
+		_ = os.Remove(dir) // there may be work trees of others in it
+	}
+	return errors.Join(errs...)
+}
 
-// place returns the directory that holds the work trees of the PRD, without making it. It is
-// in the user's cache: that is rarely in memory, and often on the file system of the workspace,
-// so that copies may share blocks.
-func (t *Trees) place() (string, error) {
+func (t *Trees) remember(tr *Tree) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.dir != "" {
-		return t.dir, nil
-	}
-	base, err := t.base()
-	if err != nil {
-		return "", err
-	}
-	t.dir = filepath.Join(base, safeName(t.o.PRD)+"-"+shortSum(t.o.StateDir+"\x00"+t.o.PRD))
-	return t.dir, nil
+	t.dir = filepath.Dir(tr.top)
+	t.made[tr] = true
 }
 
-func (t *Trees) base() (string, error) {
-	if t.o.Dir != "" {
-		return t.o.Dir, nil
-	}
-	var candidates []string
-	if cache, err := os.UserCacheDir(); err == nil {
-		candidates = append(candidates, filepath.Join(cache, ownName, "worktrees"))
-	}
-	candidates = append(candidates, filepath.Join(os.TempDir(), fmt.Sprintf("%s-%d", ownName, os.Getuid()), "worktrees"))
-	for _, dir := range candidates {
-		dir, err := filepath.Abs(dir)
-		if err == nil && !isWithin(t.o.Workspace, dir) {
-			return dir, nil
-		}
-	}
-	return "", errNoPlace
-}
-
-// isWithin reports whether a path is a directory or below it, also behind links.
-func isWithin(dir, path string) bool {
-	for _, resolve := range []func(string) string{filepath.Clean, realPath} {
-		if rel, err := filepath.Rel(resolve(dir), resolve(path)); err == nil && filepath.IsLocal(rel) {
-			return true
-		}
-	}
-	return false
-}
-
-// realPath resolves the links on the way to a path, as far as it exists.
-func realPath(path string) string {
-	if real, err := filepath.EvalSymlinks(path); err == nil {
-		return real
-	}
-	if dir := filepath.Dir(path); dir != path {
-		return filepath.Join(realPath(dir), filepath.Base(path))
-	}
-	return path
-}
-
-// makePlace makes the directory that holds the work trees of the PRD. Only its owner can enter
-// it, because files of the workspace may be secret.
-func (t *Trees) makePlace() (string, error) {
-	dir, err := t.place()
-	if err != nil {
-		return "", err
-	}
-	if err := failpoint.Before(failpoint.Mkdir, filepath.Base(dir)); err != nil {
-		return "", err
-	}
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return "", err
-	}
-	if err := os.Chmod(dir, 0o700); err != nil { // fails if another user made it
-		return "", err
-	}
-	return filepath.EvalSymlinks(dir) // git records such a path
-}
-
-// Clear removes all work trees of the PRD. The caller holds the lock of its session, and
-// nothing runs.
-func (t *Trees) Clear() error {
-	dir, err := t.place()
-	if errors.Is(err, errNoPlace) {
-		return nil // so nothing was made either
-	}
-	if err != nil {
-		return err
-	}
-	real, err := filepath.EvalSymlinks(dir)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
-		return fmt.Errorf("look for work trees of an earlier run: %w", err)
-	}
-	return t.remove(real)
+func (t *Trees) forget(tr *Tree) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	delete(t.made, tr)
 }
 
 // remove removes a directory with work trees, and what git knows of them. Git comes first: if
@@ -187,24 +139,4 @@ func removeAll(dir string) error {
 		return nil
 	})
 	return os.RemoveAll(dir)
-}
-
-// shortSum returns the beginning of the SHA-256 of a text.
-func shortSum(text string) string {
-	const enough = 6
-	sum := sha256.Sum256([]byte(text))
-	return hex.EncodeToString(sum[:enough])
-}
-
-// safeName returns the beginning of a name without characters that are special in some file
-// system.
-func safeName(name string) string {
-	const most = 40
-	return strings.Map(func(r rune) rune {
-		switch {
-		case r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', r >= '0' && r <= '9', r == '-', r == '_':
-			return r
-		}
-		return '_'
-	}, name[:min(len(name), most)])
 }

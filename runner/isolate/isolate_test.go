@@ -325,6 +325,106 @@ func TestReturn(t *testing.T) {
 	}
 }
 
+// TestOnlyOwnDirectories puts what is not Runner's in the place of each of its directories. No
+// work tree is made there, and nothing is removed behind it.
+func TestOnlyOwnDirectories(t *testing.T) {
+	s := newSite(t, "")
+	t.Setenv("XDG_CACHE_HOME", "")
+	t.Setenv("HOME", "")
+	options := isolate.Options{Workspace: s.dir, StateDir: s.dir, PRD: "PRD-001", Files: s.files, Commander: gittest.Commander{}}
+	temp := t.TempDir()
+	t.Setenv("TMPDIR", temp)
+	if os.TempDir() != temp {
+		t.Skip("the directory for temporary files is not the one in TMPDIR")
+	}
+	ws := workstream(t, "", "out/**")
+	tree, err := isolate.New(options).Make(t.Context(), ws, 1)
+	must(t, err)
+	rel, err := filepath.Rel(must1(filepath.EvalSymlinks(temp)), filepath.Dir(tree.Dir))
+	must(t, err)
+	names := strings.Split(filepath.ToSlash(rel), "/")
+	if len(names) != 3 {
+		t.Fatal(names)
+	}
+	for i := range names {
+		for _, test := range []struct {
+			name, detail string
+			put          func(at, precious string) error
+		}{
+			{"link", "symbolic link", func(at, precious string) error { return os.Symlink(precious, at) }},
+			{"file", "not a directory", func(at, _ string) error { return os.WriteFile(at, nil, 0o600) }},
+			{"writable", "other users may write to it", func(at, precious string) error {
+				return errors.Join(os.CopyFS(at, os.DirFS(precious)), os.Chmod(at, 0o777))
+			}},
+		} {
+			t.Run(names[i]+" is a "+test.name, func(t *testing.T) {
+				temp, precious := t.TempDir(), t.TempDir()
+				t.Setenv("TMPDIR", temp)
+				kept := filepath.Join(append(append([]string{precious}, names[i+1:]...), "kept")...)
+				must(t, os.MkdirAll(filepath.Dir(kept), 0o700))
+				must(t, os.WriteFile(kept, nil, 0o600))
+				at := filepath.Join(append([]string{temp}, names[:i+1]...)...)
+				must(t, os.MkdirAll(filepath.Dir(at), 0o700))
+				must(t, test.put(at, precious))
+				before := append(list(t, temp), list(t, precious)...)
+
+				trees := isolate.New(options)
+				must(t, trees.Clear())
+				_, err := trees.Make(t.Context(), ws, 1)
+				var place *isolate.PlaceError
+				if !errors.As(err, &place) || !strings.Contains(place.Detail, test.detail) || filepath.Base(place.Path) != names[i] {
+					t.Error(err)
+				}
+				must(t, trees.RemoveLeft())
+				if after := append(list(t, temp), list(t, precious)...); !slices.Equal(before, after) {
+					t.Error(cmp.Diff(before, after))
+				}
+			})
+		}
+	}
+}
+
+// must1 returns a value, and ends the test if there is none.
+func must1[T any](value T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return value
+}
+
+// TestTreesOfOthersStay ends a run that has lost its lock, while another one has a work tree.
+func TestTreesOfOthersStay(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, "")
+	initGit(t, s.dir)
+	s.make(`from = "git"`, "out/**")
+	other := isolate.New(isolate.Options{
+		Dir: s.cache, Workspace: s.dir, StateDir: filepath.Join(s.dir, ".runner"), PRD: "PRD-001", Files: s.files, Commander: gittest.Commander{},
+	})
+	must(t, other.Clear())
+	tree, err := other.Make(t.Context(), workstream(t, `from = "git"`, "out/**"), 2)
+	must(t, err)
+	must(t, s.trees.RemoveLeft())
+	if status := gitOutput(t, tree.Dir, "status", "--short"); status != "" {
+		t.Error(status)
+	}
+	must(t, other.RemoveLeft())
+	if left := list(t, s.cache); !slices.Equal(left, []string{"."}) {
+		t.Errorf("left over: %v", left)
+	}
+}
+
+// BenchmarkClear reports what each build takes to look for work trees where none were made.
+func BenchmarkClear(b *testing.B) {
+	dir := b.TempDir()
+	for b.Loop() {
+		trees := isolate.New(isolate.Options{Workspace: dir, StateDir: dir, PRD: "PRD-001"})
+		if err := trees.Clear(); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
 func TestNoWorkTreeWithinWorkspace(t *testing.T) {
 	s := newSite(t, "")
 	t.Setenv("XDG_CACHE_HOME", filepath.Join(s.dir, "cache"))

@@ -51,6 +51,7 @@ func (t *Trees) make(ctx context.Context, ws *pipeline.Workstream, attempt int) 
 		return nil, err
 	}
 	made := &Tree{Dir: top, trees: t, top: top}
+	t.remember(made)
 	if err := made.prepare(ctx, ws, paths, empty); err != nil {
 		return nil, errors.Join(err, made.Remove())
 	}
@@ -243,5 +244,6 @@ func (tr *Tree) Remove() error {
 	if err := errors.Join(closed, tr.trees.remove(tr.top)); err != nil {
 		return fmt.Errorf("remove the work tree %s: %w", tr.top, err)
 	}
+	tr.trees.forget(tr)
 	return nil
 }
