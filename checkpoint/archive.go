@@ -63,8 +63,13 @@ func (s *Store) DeleteSession(ctx context.Context, prd string, by state.Actor) (
 		return err
 	}
 	defer func() { err = errors.Join(err, u.Close()) }()
-	if current, err := s.reader.Current(prd); err == nil && current.State != nil && current.State.Rollback != nil {
-		return fmt.Errorf("delete the session of %s: %w", prd, UnfinishedRollback(current.State))
+	if current, err := s.reader.Current(prd); err == nil && current.State != nil {
+		if current.State.Rollback != nil {
+			return fmt.Errorf("delete the session of %s: %w", prd, UnfinishedRollback(current.State))
+		}
+		if err := CheckReturned(current.State); err != nil {
+			return fmt.Errorf("delete the session of %s: %w", prd, err)
+		}
 	}
 	if err := u.EndOrphans(ctx); err != nil {
 		return fmt.Errorf("delete the session of %s: %w", prd, err)

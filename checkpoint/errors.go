@@ -9,6 +9,7 @@ import (
 	"prdrunner/checkpoint/reader"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
+	"prdrunner/checkpoint/text"
 )
 
 // ErrNoSession says that a PRD has neither a journal nor a document.
@@ -121,6 +122,27 @@ func (e *UnfinishedRollbackError) Error() string {
 // interrupted.
 func UnfinishedRollback(s *state.State) error {
 	return &UnfinishedRollbackError{To: s.Rollback.To, Scope: s.Rollback.Scope}
+}
+
+// UnfinishedReturnError is returned when results of work trees must be put into the workspace
+// first, or taken back, because a killed run may have put some of their files there.
+type UnfinishedReturnError struct{ Workstreams []string }
+
+func (e *UnfinishedReturnError) Error() string {
+	return "the return of the result of " + text.Enumerate(e.Workstreams) + " into the workspace was cut short"
+}
+
+// CheckReturned returns an *UnfinishedReturnError if the return of a result may have been cut
+// short. s may be nil.
+func CheckReturned(s *state.State) error {
+	var names []string
+	for _, w := range s.Returning() {
+		names = append(names, w.Name)
+	}
+	if len(names) == 0 {
+		return nil
+	}
+	return &UnfinishedReturnError{names}
 }
 
 // ErrUnfinishedImport reports that not all files of an imported session were restored.

@@ -54,6 +54,41 @@ func TestLeftIsNeeded(t *testing.T) {
 	checkpointtest.Must(t, x.Close())
 }
 
+// TestReplacedIsNeeded: until a held result is in the workspace, the objects of the files that it
+// replaces must be kept, and be in an archive.
+func TestReplacedIsNeeded(t *testing.T) {
+	t.Parallel()
+	p := checkpointtest.NewProject(t, store.NewMemory())
+	p.Begin("session-1")
+	x := checkpointtest.LockPRD(t, p.Open(), "PRD-009")
+	made, replaced := checkpointtest.Put(t, p.Open(), "gen/a.txt", "made"), checkpointtest.Put(t, p.Open(), "gen/a.txt", "replaced")
+	checkpointtest.Commit(t, x, state.SessionResumed{By: checkpointtest.By}, state.WorkstreamStarted{Workstream: "w1", Attempt: 1},
+		state.WorkstreamSucceeded{Workstream: "w1", Work: state.Work{Attempt: 1, Artifacts: []state.Artifact{made}}, Held: &state.Held{Before: []state.Artifact{replaced, {Path: "gen/new"}}}})
+	tidy := func(want string) {
+		t.Helper()
+		checkpointtest.SameSpans(t, x)
+		_, err := prune.Tidy(context.Background(), x, nil)
+		checkpointtest.Must(t, err)
+		if got := checkpointtest.Has(t, p.Open(), made, replaced); got != want {
+			t.Fatalf("objects of: the result, what it replaces: %s, want %s", got, want)
+		}
+	}
+	tidy("11")
+	checkpointtest.Must(t, x.Close())
+
+	q := checkpointtest.NewProject(t, store.NewMemory())
+	_, err := checkpointtest.TakeIn(q.Open(), checkpointtest.Exported(p), false)
+	checkpointtest.Must(t, err)
+	if got := checkpointtest.Has(t, q.Open(), made, replaced); got != "11" {
+		t.Errorf("the archive has objects of the result, and of what it replaces: %s", got)
+	}
+
+	x = checkpointtest.LockPRD(t, p.Open(), "PRD-009")
+	checkpointtest.Commit(t, x, state.WorkstreamCompleted{Workstream: "w1"})
+	tidy("10")
+	checkpointtest.Must(t, x.Close())
+}
+
 // TestLeftIsExported: an archive must contain the objects of the files that a failed
 // attempt left.
 func TestLeftIsExported(t *testing.T) {

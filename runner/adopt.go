@@ -70,7 +70,7 @@ func Adopt(ctx context.Context, o Options, st *state.State, workstream string, g
 		return a, err
 	}
 	defer done()
-	if err := restoreMissing(ctx, files, restoreID(st, workstream), a.Work); err != nil {
+	if err := restoreMissing(ctx, files, st.RestoreID(workstream), a.Work); err != nil {
 		return a, err
 	}
 	if err := survey.CheckMade(ctx, files, ws); err != nil {

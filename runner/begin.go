@@ -58,7 +58,7 @@ func (l *loop) beginSession(planned *plan.Plan) error {
 	}
 	l.warnIssue(planned)
 	l.overwriting.warnOverwritten()
-	for _, c := range slices.Concat(l.protections.before, l.isolation.before, before, commits) {
+	for _, c := range slices.Concat(l.protections.earlierCommits, l.isolation.earlierCommits, before, commits) {
 		l.recorder.Deliver(c)
 	}
 	return op.checkpointFiles()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/text"
@@ -19,10 +20,10 @@ import (
 // artifacts are put into the workspace. From the moment at which the verdicts are durable, the
 // result comes back even if Runner is killed: the next run does it, from objects.
 type isolation struct {
-	loop   *loop
-	trees  *isolate.Trees
-	open   map[string]*isolate.Tree // the work trees whose results are held, by workstream
-	before []state.Commit           // results that came back before the run began, which the views get after Begin
+	loop           *loop
+	trees          *isolate.Trees
+	open           map[string]*isolate.Tree // the work trees whose results are held, by workstream
+	earlierCommits []state.Commit           // what became of results before the run began, which the views get after Begin
 }
 
 func newIsolation(l *loop) isolation {
@@ -31,20 +32,26 @@ func newIsolation(l *loop) isolation {
 	})}
 }
 
-// begin finishes what a killed run has left: it brings results back whose gates have passed, and
-// removes work trees.
+// begin finishes what a killed run has left: it removes work trees, and brings results back
+// whose gates have passed. A run that begins a new session takes them back instead.
 func (is *isolation) begin() error {
 	is.warn(is.trees.Clear())
-	st := is.loop.session.State()
-	if st == nil {
+	l := is.loop
+	if st := l.session.State(); len(st.Returning()) == 0 {
 		return nil
 	}
-	for _, w := range st.Returning() {
-		if err := is.finishReturn(w); err != nil {
-			return err
-		}
+	return l.runUntilSignal(func(ctx context.Context) error {
+		return isolate.Finish(ctx, l.session, l.files, l.opts.Fresh, is.finished)
+	})
+}
+
+// finished keeps the commits of a result that came back, or does not, before the run began, for
+// the views.
+func (is *isolation) finished(f isolate.Finished) {
+	is.earlierCommits = append(is.earlierCommits, f.Commits...)
+	if f.Why != "" {
+		is.loop.warnUser(f.String())
 	}
-	return nil
 }
 
 // end removes the work trees that are left at the end of the run.
@@ -54,38 +61,6 @@ func (is *isolation) warn(err error) {
 	if err != nil {
 		is.loop.warnUser(err.Error() + "; remove it yourself if it stays")
 	}
-}
-
-// finishReturn brings back the result of a workstream before the run begins. If files have
-// changed meanwhile, or bytes are lost, the workstream runs again instead.
-func (is *isolation) finishReturn(w *state.Workstream) error {
-	l := is.loop
-	err := l.runUntilSignal(func(ctx context.Context) error {
-		return isolate.Return(ctx, l.files, restoreID(l.session.State(), w.Name), w.Artifacts, w.Held.Before)
-	})
-	var missing *workspace.MissingError
-	switch {
-	case err == nil:
-		l.session.Add(state.WorkstreamCompleted{Workstream: w.Name})
-	case isChangedInWorkspace(err) || errors.As(err, &missing) || l.opts.Fresh:
-		l.warnUser(fmt.Sprintf("the result of %s does not come back from its work tree: %v", w.Name, err))
-		l.session.Add(state.WorkstreamInterrupted{Workstream: w.Name, Attempt: w.Attempts})
-	default:
-		return fmt.Errorf("bring back the result of %s, whose gates have passed: %w", w.Name, err)
-	}
-	commits, err := l.session.Drain(l.ctx)
-	if err != nil {
-		return fmt.Errorf("record what became of %s: %w", w.Name, err)
-	}
-	is.before = append(is.before, commits...)
-	return nil
-}
-
-// isChangedInWorkspace reports whether an error says that files changed in the workspace that
-// would be overwritten.
-func isChangedInWorkspace(err error) bool {
-	var changed *isolate.ChangedError
-	return errors.As(err, &changed) || isChangedError(err)
 }
 
 // holds reports whether the result of a workstream is held in a work tree of this run.
@@ -123,7 +98,7 @@ func (n *node) runAttempt(ctx context.Context, task Task) attemptResult {
 	r := n.runTask(ctx, task, in)
 	if r.failure == nil {
 		r.tree, r.held = tree, &state.Held{Before: tree.Before(r.artifacts)}
-		r.failure = n.unreturnable(r)
+		r.failure = n.keepReplaced(&r)
 	}
 	if r.failure != nil {
 		r.tree, r.held = nil, nil
@@ -145,11 +120,34 @@ func (n *node) unmadeTree(ctx context.Context, err error) attemptResult {
 	return r
 }
 
-// unreturnable returns the failure of an attempt that has changed an artifact whose bytes are
-// not kept, so that they could not come back. It returns nil if there is none.
-func (n *node) unreturnable(r attemptResult) *state.Failure {
+// keepReplaced keeps the files of the workspace that the result of an attempt replaces, so that
+// a return that is cut short can be taken back. It returns the failure of an attempt whose result
+// can't come back, nil if it can.
+func (n *node) keepReplaced(r *attemptResult) *state.Failure {
+	lost, err := isolate.KeepReplaced(n.loop.grace, n.loop.files, r.held.Before)
+	switch {
+	case isolate.IsChanged(err):
+		return n.changedMeanwhile(err.Error())
+	case err != nil:
+		if n.loop.grace.Err() != nil {
+			r.result.Outcome = Cancelled
+		}
+		return &state.Failure{Workstream: n.ws.Name, Outcome: "result", Message: state.Text(n.loop.opts.Mask("keep the files that its artifacts replace: " + err.Error()))}
+	}
+	return n.unreturnable(r, lost)
+}
+
+// changedMeanwhile returns the failure of an attempt after which files of the workspace differ
+// from those with which its work tree was made.
+func (n *node) changedMeanwhile(which string) *state.Failure {
+	return &state.Failure{Workstream: n.ws.Name, Outcome: "conflict", Message: state.Text(shorten(n.loop.opts.Mask(
+		which + ", so nothing of its result came back; the next attempt starts from the files as they are now")))}
+}
+
+// unreturnable returns the failure of an attempt that has changed or deleted files whose bytes are
+// not kept, nil if there is none. lost are those of the workspace.
+func (n *node) unreturnable(r *attemptResult, lost []string) *state.Failure {
 	differs := indexByPath(r.held.Before)
-	var lost []string
 	for _, path := range r.leftOut {
 		if differs[path] != nil {
 			lost = append(lost, path)
@@ -158,6 +156,8 @@ func (n *node) unreturnable(r attemptResult) *state.Failure {
 	if len(lost) == 0 {
 		return nil
 	}
+	slices.Sort(lost)
+	lost = slices.Compact(lost)
 	return &state.Failure{Workstream: n.ws.Name, Outcome: state.OutcomeResult, Message: state.Text(n.loop.opts.Mask(fmt.Sprintf(
 		"%s looks sensitive, so Runner keeps no copy of it and can't bring it back from the work tree; leave it out of the artifacts, or remove the isolate block", text.Enumerate(lost))))}
 }
@@ -181,9 +181,16 @@ func (n *node) bringBack() {
 		return
 	}
 	rec := *l.session.State().Workstream(n.ws.Name)
-	id := restoreID(l.session.State(), n.ws.Name)
+	id := l.session.State().RestoreID(n.ws.Name)
 	l.spawnWork("bring back "+n.ws.Name, workstreamSlot, func(context.Context) func() {
 		err := isolate.Return(l.grace, l.files, id, rec.Artifacts, rec.Held.Before)
+		var stay []workspace.Missing
+		if isChangedError(err) { // some of it may be there, unlike after an *isolate.ChangedError
+			var undone error
+			if stay, undone = isolate.TakeBack(l.grace, l.files, id, rec.Artifacts, rec.Held.Before); undone != nil {
+				err = errors.New(undone.Error() + ", after: " + err.Error())
+			}
+		}
 		removed := tree.Remove()
 		return func() {
 			l.isolation.warn(removed)
@@ -192,9 +199,11 @@ func (n *node) bringBack() {
 				n.broughtBack(rec.Artifacts)
 			case l.grace.Err() != nil: // the next run brings it back
 				n.finish(left)
-			case isChangedInWorkspace(err):
-				n.recordFailure(state.Failure{Workstream: n.ws.Name, Outcome: "conflict", Message: state.Text(shorten(l.opts.Mask(
-					err.Error() + ", so nothing of its result came back; the next attempt starts from the files as they are now")))})
+			case isolate.IsChanged(err):
+				for _, m := range stay {
+					l.warnUser(isolate.Unreturned([]string{m.Path}))
+				}
+				n.recordFailure(*n.changedMeanwhile(err.Error()))
 			default:
 				problem := "the result of " + n.ws.Name + " is not in the workspace yet: " + err.Error()
 				l.warnUser(problem) // the run may end for another reason

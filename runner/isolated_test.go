@@ -252,3 +252,33 @@ phase "one" {
 		})
 	}
 }
+
+// TestHeldResultIsTakenBack begins a new session although a result has come back in part.
+func TestHeldResultIsTakenBack(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, `
+phase "one" {
+  workstream "a" {
+    script    = "echo new > made; echo new > other"
+    artifacts = ["made", "other"]
+    isolate {}
+    gate "check" { script = "mkdir $RUNNER_STATE_DIR/../made; touch $RUNNER_STATE_DIR/../made/in-the-way" }
+  }
+}
+`)
+	b.write("other", "old\n")
+	b.must(state.StatusPaused, inTrees(t.TempDir()))
+	b.remove("made/in-the-way")
+	b.remove("made")
+	b.write("other", "new\n")
+	b.rewrite(`
+phase "one" {
+  workstream "a" { command = ["grep", "old", "other"] }
+}
+`)
+	b.must(state.StatusComplete, inTrees(t.TempDir()), func(o *runner.Options) { o.Fresh = true })
+	b.wantFile("other", "old")
+	if warned := strings.Join(b.warned, "\n"); !strings.Contains(warned, "it had not come back as a whole") {
+		t.Error(warned)
+	}
+}

@@ -18,10 +18,10 @@ import (
 
 // protections protects the workstreams of a run that have a protect block.
 type protections struct {
-	loop      *loop
-	keeper    *protect.Keeper
-	before    []state.Commit // rollbacks from before the run began, which the views get after Begin
-	committed []string       // safety checkpoints that are no longer needed
+	loop           *loop
+	keeper         *protect.Keeper
+	earlierCommits []state.Commit // rollbacks from before the run began, which the views get after Begin
+	committed      []string       // safety checkpoints that are no longer needed
 }
 
 // guard is the protection of one attempt at a workstream.
@@ -59,7 +59,7 @@ func (ps *protections) finish() error {
 // finished keeps the commits of a rollback that was carried out before the run began, for
 // the views.
 func (ps *protections) finished(done protect.Finished) {
-	ps.before = append(ps.before, done.Commits...)
+	ps.earlierCommits = append(ps.earlierCommits, done.Commits...)
 	if done.Warning != "" {
 		ps.loop.warnUser(done.Warning)
 	}

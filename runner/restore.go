@@ -2,8 +2,6 @@ package runner
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"maps"
@@ -49,7 +47,7 @@ func (n *node) restoreThen(then func()) {
 	l := n.loop
 	wanted, event := l.artifactsToRestore(*n.step)
 	n.step.Restores = nil
-	id := restoreID(l.session.State(), n.ws.Name)
+	id := l.session.State().RestoreID(n.ws.Name)
 	l.spawnWork("restore "+n.ws.Name, workstreamSlot, func(within context.Context) func() {
 		err := restoreArtifacts(within, l.files, id, wanted, l.overwriting.isKept)
 		return func() {
@@ -179,15 +177,6 @@ func keepBytes(ctx context.Context, w *workspace.Workspace, all []state.Artifact
 		}
 	}
 	return nil
-}
-
-// restoreID returns the id for restoring artifacts of a workstream of a session. It is
-// the same in each run, so that restoreArtifacts removes the temporary files of a killed
-// run. Restores before anything starts use the id of the session instead.
-func restoreID(st *state.State, workstream string) string {
-	const enough = 8
-	sum := sha256.Sum256([]byte(workstream))
-	return st.Session + "-" + hex.EncodeToString(sum[:enough])
 }
 
 // restoreArtifacts restores artifacts to their recorded content, and removes those

@@ -34,7 +34,7 @@ func (n *node) startAttempt() {
 	}
 	task := n.prepareTask(inv)
 	work := &attemptWork{
-		node: n, task: task, recorded: rec.Artifacts, restoreID: restoreID(l.session.State(), n.ws.Name),
+		node: n, task: task, recorded: rec.Artifacts, restoreID: l.session.State().RestoreID(n.ws.Name),
 		mayRun: l.secrets.Resolved(n.ws.Secrets()) && l.services.areReady(n.ws.Services),
 	}
 	durable := n.mustStartDurably(rec)

@@ -49,7 +49,7 @@ func (n *node) verify() {
 	if err != nil {
 		l.warnUser(err.Error())
 	}
-	id := restoreID(l.session.State(), n.ws.Name)
+	id := l.session.State().RestoreID(n.ws.Name)
 	l.spawnWork(task.ID, workstreamSlot, func(within context.Context) func() {
 		res, err := l.execute(within, task, &startSink{})
 		if err == nil && res.Succeeded() {

@@ -51,6 +51,7 @@ func TestEverythingRecordedIsCounted(t *testing.T) {
 		"a failed attempt":            {state.Commit{Events: []state.Event{state.WorkstreamAttemptFailed{Left: list}}}, true},
 		"a failure":                   {state.Commit{Events: []state.Event{state.WorkstreamFailed{Left: list}}}, true},
 		"a success":                   {state.Commit{Events: []state.Event{state.WorkstreamSucceeded{Work: work}}}, true},
+		"a result in a work tree":     {state.Commit{Events: []state.Event{state.WorkstreamSucceeded{Held: &state.Held{Before: list}}}}, true},
 		"a completion with work":      {state.Commit{Events: []state.Event{state.WorkstreamCompleted{Work: &work}}}, true},
 		"a completion":                {state.Commit{Events: []state.Event{state.WorkstreamCompleted{}}}, false},
 		"an edit":                     {state.Commit{Events: []state.Event{state.WorkstreamEdited{Artifacts: list}}}, true},

@@ -168,6 +168,9 @@ func (r *References) addCommit(ctx context.Context, c state.Commit) error {
 			r.addArtifacts(e.Left)
 		case state.WorkstreamSucceeded:
 			r.addArtifacts(e.Work.Artifacts)
+			if e.Held != nil {
+				r.addArtifacts(e.Held.Before)
+			}
 		case state.WorkstreamCompleted:
 			if e.Work != nil {
 				r.addArtifacts(e.Work.Artifacts)

@@ -13,6 +13,7 @@ type Spans struct {
 	Behind  bool                // checkpoints exist from before the journal's first line
 	open    map[string]openSpan // by workstream: its artifacts
 	left    map[string]openSpan // by workstream: the artifacts that failed attempts changed
+	held    map[string]openSpan // by workstream: the files that its held result replaces
 	capture openCapture
 	run     openCapture
 	closed  []span
@@ -42,7 +43,9 @@ type recordedName struct {
 	size   int64
 }
 
-func newSpans() *Spans { return &Spans{open: map[string]openSpan{}, left: map[string]openSpan{}} }
+func newSpans() *Spans {
+	return &Spans{open: map[string]openSpan{}, left: map[string]openSpan{}, held: map[string]openSpan{}}
+}
 
 // adoptState starts from a state of which no events are known.
 func (t *Spans) adoptState(s *state.State) {
@@ -81,12 +84,13 @@ func (t *Spans) compare(s *state.State, seq uint64) {
 
 // updateSpan updates one workstream.
 func (t *Spans) updateSpan(s *state.State, name string, seq uint64) {
-	var left []state.Artifact
+	var left, held []state.Artifact
 	if w := s.Workstream(name); w != nil {
-		left = w.LeftFiles()
+		left, held = w.LeftFiles(), w.HeldFiles()
 	}
 	t.replace(t.open, name, s.ArtifactsOf(name), seq)
 	t.replace(t.left, name, left, seq)
+	t.replace(t.held, name, held, seq)
 }
 
 func (t *Spans) replace(open map[string]openSpan, name string, list []state.Artifact, seq uint64) {
@@ -143,7 +147,7 @@ func (t *Spans) Each(kept []*state.CheckpointRef, visit func(digest string, size
 	for _, s := range t.closed {
 		add(s)
 	}
-	for _, open := range []map[string]openSpan{t.open, t.left} {
+	for _, open := range []map[string]openSpan{t.open, t.left, t.held} {
 		for _, o := range open {
 			add(o.spanUntil(0))
 		}

@@ -1,6 +1,8 @@
 package state
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"iter"
 	"slices"
 	"strings"
@@ -77,16 +79,18 @@ func RecordedArtifacts(s *State) map[string]recordedArtifact {
 // RecordedSeq returns the commit that recorded the artifacts of a workstream.
 func (w *Workstream) RecordedSeq() uint64 { return max(w.FilesSeq, w.WorkSeq) }
 
-// ArtifactLists yields the artifacts of each workstream that has any, and the artifacts
-// that failed attempts changed.
+// ArtifactLists yields the artifacts of each workstream that has any, the artifacts that failed
+// attempts changed, and the files that held results replace.
 func ArtifactLists(s *State) iter.Seq[[]Artifact] {
 	return func(yield func([]Artifact) bool) {
 		for w := range s.Records() {
 			if s.HoldsArtifacts(w) && !yield(w.Artifacts) {
 				return
 			}
-			if left := w.LeftFiles(); len(left) > 0 && !yield(left) {
-				return
+			for _, list := range [][]Artifact{w.LeftFiles(), w.HeldFiles()} {
+				if len(list) > 0 && !yield(list) {
+					return
+				}
 			}
 		}
 	}
@@ -107,6 +111,14 @@ func (s *State) ArtifactsOf(name string) []Artifact {
 		return w.Artifacts
 	}
 	return nil
+}
+
+// RestoreID returns the id for restoring files of a workstream of a session. It is the same in
+// each run, so that a restore removes the temporary files of one that was killed.
+func (s *State) RestoreID(workstream string) string {
+	const enough = 8
+	sum := sha256.Sum256([]byte(workstream))
+	return s.Session + "-" + hex.EncodeToString(sum[:enough])
 }
 
 // SortByPath sorts artifacts by path, in place, and returns them.

@@ -72,7 +72,7 @@ func TypicalSize(s *State) int {
 		size += modified * len(s.WorkTree.Modified)
 	}
 	for w := range s.Records() {
-		size += workstream + artifact*(len(w.Artifacts)+len(w.LeftFiles()))
+		size += workstream + artifact*(len(w.Artifacts)+len(w.LeftFiles())+len(w.HeldFiles()))
 	}
 	return size
 }

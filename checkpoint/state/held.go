@@ -6,8 +6,8 @@ import "slices"
 // the artifacts are in the workspace.
 type Held struct {
 	// Before has the files that the work created, changed or deleted, as they were in the work
-	// tree before it: without a digest, the file did not exist. An artifact that is not among
-	// them is as it was.
+	// tree before it: without a digest, the file did not exist. Their bytes are kept as objects.
+	// An artifact that is not among them is as it was.
 	Before []Artifact `json:"before,omitempty"`
 }
 
@@ -19,8 +19,12 @@ func (w *Workstream) Returns() bool {
 	})
 }
 
-// Returning returns the workstreams whose artifacts are to be put into the workspace.
+// Returning returns the workstreams whose artifacts are to be put into the workspace. s may be
+// nil.
 func (s *State) Returning() []*Workstream {
+	if s == nil {
+		return nil
+	}
 	var all []*Workstream
 	for _, p := range s.Phases {
 		for _, w := range p.Workstreams {
@@ -30,6 +34,14 @@ func (s *State) Returning() []*Workstream {
 		}
 	}
 	return all
+}
+
+// HeldFiles returns the files that the held result of a workstream replaces, nil if none is held.
+func (w *Workstream) HeldFiles() []Artifact {
+	if w.Held == nil {
+		return nil
+	}
+	return w.Held.Before
 }
 
 // dropHeld forgets a held result that does not come back. Its artifacts are not in the

@@ -98,6 +98,9 @@ func (i *Import) placeLocked(ctx context.Context, u *checkpoint.Unopened, o Plac
 			return nil, fmt.Errorf("import %s: %w", i.PRD, checkpoint.UnfinishedRollback(here))
 		}
 	}
+	if err := checkpoint.CheckReturned(here); err != nil {
+		return nil, fmt.Errorf("import %s: %w", i.PRD, err)
+	}
 	if err := i.placeObjects(ctx); err != nil {
 		return nil, err
 	}

@@ -357,7 +357,7 @@ func (i *importing) toWrite() int {
 // importHint adds to the error of a refused import what the user can do.
 func importHint(prd string, err error) error {
 	var conflict *transfer.ImportConflictError
-	if advice.IsA[*checkpoint.UnfinishedRollbackError](err) {
+	if advice.IsA[*checkpoint.UnfinishedRollbackError](err) || advice.IsA[*checkpoint.UnfinishedReturnError](err) {
 		return advice.Rollback(prd, err)
 	}
 	if !errors.As(err, &conflict) {

@@ -3,6 +3,7 @@ package isolate_test
 import (
 	"context"
 	"errors"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -252,6 +253,134 @@ func TestNoGitWorkTree(t *testing.T) {
 	}
 }
 
+// attempt runs an attempt that changes, makes and deletes artifacts, and removes its work tree.
+// meanwhile is called before it ends.
+func (s *site) attempt(meanwhile func()) (artifacts, before []state.Artifact) {
+	t := s.t
+	t.Helper()
+	for _, name := range []string{"changed", "deleted", "same"} {
+		s.write("out/"+name, "one "+name)
+	}
+	tree, ws := s.make("", "out/**")
+	in := func(name string) string { return filepath.Join(tree.Dir, "out", name) }
+	must(t, os.WriteFile(in("changed"), []byte("two"), 0o644))
+	must(t, os.WriteFile(in("new"), []byte("two"), 0o755))
+	must(t, os.Mkdir(in("sub"), 0o755))
+	must(t, os.WriteFile(in("sub/new"), []byte("two"), 0o644))
+	must(t, os.Remove(in("deleted")))
+	must(t, os.WriteFile(filepath.Join(tree.Dir, "a"), []byte("dropped"), 0o644))
+	meanwhile()
+	m, err := tree.Files.Tree().Match(t.Context(), ws.ArtifactPatterns, nil)
+	must(t, err)
+	entries, _, err := tree.Files.Keep(t.Context(), m.Files)
+	must(t, err)
+	for _, e := range entries {
+		artifacts = append(artifacts, state.Artifact{Path: state.Text(e.Path), Size: e.Size, Mode: e.Mode, Digest: e.Digest})
+	}
+	before = tree.Before(artifacts)
+	must(t, tree.Remove())
+	return artifacts, before
+}
+
+// texts returns the files of the workspace with their content.
+func (s *site) texts() map[string]string {
+	s.t.Helper()
+	all := make(map[string]string)
+	for _, name := range list(s.t, s.dir) {
+		if data, err := os.ReadFile(filepath.Join(s.dir, name)); err == nil && !strings.HasPrefix(name, ".runner/") {
+			all[name] = string(data)
+		}
+	}
+	return all
+}
+
+// TestTakeBack takes back what is in the workspace of a result whose return was cut short.
+func TestTakeBack(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		name  string
+		there func(s *site)     // what came back, and what happened then
+		edits map[string]string // files that are not as before: they were edited
+	}{
+		{name: "nothing", there: func(*site) {}},
+		{name: "temporary files", there: func(s *site) { s.write("out/.runner-restore-id-1", "two"); s.write(".runner-restore-id-2", "") }},
+		{name: "half", there: func(s *site) { s.write("out/changed", "two"); s.write("out/sub/new", "two") }},
+		{name: "what was deleted", there: func(s *site) { must(s.t, os.Remove(filepath.Join(s.dir, "out/deleted"))) }},
+		{name: "half, and an edit", there: func(s *site) {
+			s.write("out/changed", "two")
+			s.write("out/deleted", "mine")
+			s.write("out/same", "mine")
+		}, edits: map[string]string{"out/deleted": "mine", "out/same": "mine"}},
+		{name: "an edit of what came back", there: func(s *site) { s.write("out/changed", "two and mine") }, edits: map[string]string{"out/changed": "two and mine"}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			s := newSite(t, "")
+			artifacts, before := s.attempt(func() {})
+			leftOut, err := isolate.KeepReplaced(t.Context(), s.files, before)
+			must(t, err)
+			if len(leftOut) > 0 {
+				t.Error(leftOut)
+			}
+			want := s.texts()
+			test.there(s)
+			maps.Copy(want, test.edits)
+			for range 2 { // also after a kill
+				stay, err := isolate.TakeBack(t.Context(), s.files, "id", artifacts, before)
+				must(t, err)
+				if diff := cmp.Diff(want, s.texts()); diff != "" || len(stay) > 0 {
+					t.Error(stay, diff)
+				}
+			}
+		})
+	}
+	t.Run("all of it", func(t *testing.T) {
+		t.Parallel()
+		s := newSite(t, "")
+		artifacts, before := s.attempt(func() {})
+		_, err := isolate.KeepReplaced(t.Context(), s.files, before)
+		must(t, err)
+		want := s.texts()
+		must(t, isolate.Return(t.Context(), s.files, "id", artifacts, before))
+		_, err = isolate.TakeBack(t.Context(), s.files, "id", artifacts, before)
+		must(t, err)
+		if diff := cmp.Diff(want, s.texts()); diff != "" {
+			t.Error(diff)
+		}
+	})
+	t.Run("bytes are lost", func(t *testing.T) {
+		t.Parallel()
+		s := newSite(t, "")
+		artifacts, before := s.attempt(func() {})
+		must(t, isolate.Return(t.Context(), s.files, "id", artifacts, before))
+		stay, err := isolate.TakeBack(t.Context(), s.files, "id", artifacts, before)
+		must(t, err)
+		if len(stay) != 2 || stay[0].Path != "out/changed" || stay[1].Path != "out/deleted" {
+			t.Error(stay)
+		}
+		if now := s.texts(); now["out/changed"] != "two" || now["out/new"] != "" {
+			t.Error(now)
+		}
+	})
+}
+
+// TestKeepReplaced refuses to keep files that have changed, and names those that it may not keep.
+func TestKeepReplaced(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, "")
+	_, before := s.attempt(func() { s.write("out/changed", "mine") })
+	var changed *isolate.ChangedError
+	if _, err := isolate.KeepReplaced(t.Context(), s.files, before); !errors.As(err, &changed) || !slices.Equal(changed.Paths, []string{"out/changed"}) {
+		t.Error(err)
+	}
+	s.write("out/.env", "KEY=1")
+	a, err := survey.Describe(t.Context(), s.files, "out/.env")
+	must(t, err)
+	if leftOut, err := isolate.KeepReplaced(t.Context(), s.files, []state.Artifact{a}); err != nil || !slices.Equal(leftOut, []string{"out/.env"}) {
+		t.Error(leftOut, err)
+	}
+}
+
 func TestReturn(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -273,31 +402,14 @@ func TestReturn(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			s := newSite(t, "")
-			for _, name := range []string{"changed", "deleted", "same"} {
-				s.write("out/"+name, "one")
-			}
-			tree, ws := s.make("", "out/**")
-			in := func(name string) string { return filepath.Join(tree.Dir, "out", name) }
-			must(t, os.WriteFile(in("changed"), []byte("two"), 0o644))
-			must(t, os.WriteFile(in("new"), []byte("two"), 0o755))
-			must(t, os.Remove(in("deleted")))
-			must(t, os.WriteFile(filepath.Join(tree.Dir, "a"), []byte("dropped"), 0o644))
-			if test.meanwhile != nil {
-				test.meanwhile(s)
-			}
-			m, err := tree.Files.Tree().Match(t.Context(), ws.ArtifactPatterns, nil)
-			must(t, err)
-			entries, _, err := tree.Files.Keep(t.Context(), m.Files)
-			must(t, err)
-			var artifacts []state.Artifact
-			for _, e := range entries {
-				artifacts = append(artifacts, state.Artifact{Path: state.Text(e.Path), Size: e.Size, Mode: e.Mode, Digest: e.Digest})
-			}
-			before := tree.Before(artifacts)
-			must(t, tree.Remove())
+			artifacts, before := s.attempt(func() {
+				if test.meanwhile != nil {
+					test.meanwhile(s)
+				}
+			})
 			was := list(t, s.dir)
 
-			err = isolate.Return(t.Context(), s.files, "id", artifacts, before)
+			err := isolate.Return(t.Context(), s.files, "id", artifacts, before)
 			var changed *isolate.ChangedError
 			if errors.As(err, &changed); len(test.changed) > 0 {
 				if changed == nil || !slices.Equal(changed.Paths, test.changed) {
@@ -310,7 +422,7 @@ func TestReturn(t *testing.T) {
 			}
 			must(t, err)
 			must(t, isolate.Return(t.Context(), s.files, "id", artifacts, before)) // as after a kill
-			for name, want := range map[string]string{"changed": "two", "new": "two", "same": "one", "old": "out/old"} {
+			for name, want := range map[string]string{"changed": "two", "new": "two", "same": "one same", "old": "out/old"} {
 				if got, err := os.ReadFile(filepath.Join(s.dir, "out", name)); err != nil || string(got) != want {
 					t.Errorf("%s: %q %v", name, got, err)
 				}

@@ -2,8 +2,10 @@ package isolate
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/text"
@@ -13,31 +15,95 @@ import (
 )
 
 // ChangedError lists files of the workspace that are neither as they were when a work tree was
-// made nor as they are to become. Nothing was changed.
+// made nor as they are to become.
 type ChangedError struct{ Paths []string }
 
 func (e *ChangedError) Error() string {
 	return text.Enumerate(e.Paths) + " changed in the workspace since the work tree was made"
 }
 
+// IsChanged reports whether an error says that files of the workspace have changed that a
+// result would replace.
+func IsChanged(err error) bool {
+	var before *ChangedError
+	var meanwhile *workspace.ChangedError
+	return errors.As(err, &before) || errors.As(err, &meanwhile)
+}
+
+// KeepReplaced makes objects of the files that a result will replace or delete, so that TakeBack
+// can put them back. before is the result of Tree.Before. It returns the paths of files that
+// look sensitive, of which Runner keeps no copy.
+func KeepReplaced(ctx context.Context, w *workspace.Workspace, before []state.Artifact) (leftOut []string, err error) {
+	changes := changesOf(w, nil, before)
+	for i := range changes { // all of them are still to be done
+		changes[i].To = changes[i].From
+	}
+	changed, err := changedSince(ctx, w, changes)
+	if err != nil || len(changed) > 0 {
+		return nil, changedOr(err, changed)
+	}
+	if len(changes) == 0 {
+		return nil, nil
+	}
+	paths := make([]string, len(changes))
+	for i, c := range changes {
+		paths[i] = c.Path
+	}
+	kept, leftOut, err := w.Keep(ctx, paths)
+	if err != nil {
+		return nil, err
+	}
+	for i, e := range kept {
+		if !isEntry(e, changes[i].From) {
+			changed = append(changed, e.Path)
+		}
+	}
+	return leftOut, changedOr(nil, changed)
+}
+
 // Return puts artifacts into the workspace, and removes those that the attempt deleted. before
 // is the result of Tree.Before. Return can be repeated after an interruption. Its bytes come
-// from objects, so the work tree is not needed any more.
+// from objects, so the work tree is not needed any more. After an error, some of the artifacts
+// may be in the workspace; TakeBack undoes that.
 //
 // The id names temporary files, as in workspace.RestoreOptions.
 func Return(ctx context.Context, w *workspace.Workspace, id string, artifacts, before []state.Artifact) error {
 	changes := changesOf(w, artifacts, before)
 	changed, err := changedSince(ctx, w, changes)
-	if err != nil {
-		return fmt.Errorf("look at the workspace: %w", err)
-	}
-	if len(changed) > 0 {
-		return &ChangedError{Paths: changed}
+	if err = changedOr(err, changed); err != nil {
+		return err
 	}
 	if _, err := w.Restore(ctx, changes, workspace.RestoreOptions{ID: id}); err != nil {
 		return fmt.Errorf("put the artifacts into the workspace: %w", err)
 	}
 	return nil
+}
+
+// TakeBack puts the files back that an unfinished Return with the same id has replaced: those
+// that are as in the result become as they were before it. All others were changed by somebody
+// else since, and stay. It removes the temporary files of Return, and can be repeated. It returns
+// the files that it could not put back.
+func TakeBack(ctx context.Context, w *workspace.Workspace, id string, artifacts, before []state.Artifact) ([]workspace.Missing, error) {
+	options := workspace.RestoreOptions{ID: id, Force: true}
+	var back []workspace.Change
+	for _, c := range changesOf(w, artifacts, before) {
+		options.Earlier = append(options.Earlier, c.Path)
+		if c.From == c.To { // the attempt left it alone
+			continue
+		}
+		now, err := w.Describe(ctx, c.Path)
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		if err == nil && isEntry(now, c.To) || tree.IsAbsent(err) && c.To == nil {
+			back = append(back, workspace.Change{Path: c.Path, From: c.To, To: c.From})
+		}
+	}
+	done, err := w.Restore(ctx, back, options)
+	if err != nil {
+		return nil, fmt.Errorf("take back what is in the workspace of a result: %w", err)
+	}
+	return done.Skipped, nil
 }
 
 // changesOf returns the changes to the workspace. An artifact that the attempt left alone is
@@ -69,13 +135,7 @@ func changesOf(w *workspace.Workspace, artifacts, before []state.Artifact) []wor
 		}
 	}
 	slices.SortFunc(changes, func(a, b workspace.Change) int {
-		switch {
-		case a.Path < b.Path:
-			return -1
-		case a.Path > b.Path:
-			return 1
-		}
-		return 0
+		return strings.Compare(a.Path, b.Path)
 	})
 	return changes
 }
@@ -86,6 +146,17 @@ func orAbsent(e *workspace.Entry) *workspace.Entry {
 		return nil
 	}
 	return e
+}
+
+// changedOr returns a *ChangedError for changed files, or else err.
+func changedOr(err error, changed []string) error {
+	switch {
+	case err != nil:
+		return fmt.Errorf("look at the workspace: %w", err)
+	case len(changed) > 0:
+		return &ChangedError{Paths: changed}
+	}
+	return nil
 }
 
 // changedSince returns the paths at which there is neither the file to be replaced nor the one

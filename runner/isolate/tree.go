@@ -22,9 +22,9 @@ type Tree struct {
 	Dir   string // stands in the place of the workspace
 	Files *workspace.Workspace
 
-	trees  *Trees
-	top    string            // Dir, or a directory above it
-	before []workspace.Entry // the files that match the artifacts, before the attempt
+	trees        *Trees
+	top          string            // Dir, or a directory above it
+	filesAtStart []workspace.Entry // those that match the artifacts
 }
 
 // Make makes the work tree of an attempt at an isolated workstream. After an error nothing is
@@ -72,7 +72,7 @@ func (tr *Tree) prepare(ctx context.Context, ws *pipeline.Workstream, paths, emp
 		tr.Files, err = t.o.Files.OpenCopy(tr.Dir)
 	}
 	if err == nil {
-		tr.before, err = tr.match(ctx, ws)
+		tr.filesAtStart, err = tr.match(ctx, ws)
 	}
 	return err
 }
@@ -202,8 +202,8 @@ func (tr *Tree) match(ctx context.Context, ws *pipeline.Workstream) ([]workspace
 // Before returns how the files were before the attempt that it has created, changed or deleted,
 // among its artifacts. One that it has created has no digest.
 func (tr *Tree) Before(artifacts []state.Artifact) []state.Artifact {
-	was := make(map[string]workspace.Entry, len(tr.before))
-	for _, e := range tr.before {
+	was := make(map[string]workspace.Entry, len(tr.filesAtStart))
+	for _, e := range tr.filesAtStart {
 		was[e.Path] = e
 	}
 	var before []state.Artifact

@@ -105,6 +105,9 @@ func (s *Surveyor) compareArtifacts(ctx context.Context, f *plan.Facts, rec *sta
 		if owner := s.owners[string(a.Path)]; owner != "" && owner != rec.Name {
 			continue // another workstream has recorded the file since
 		}
+		if s.returning[string(a.Path)] {
+			continue
+		}
 		left, isLeft := s.leftFiles[string(a.Path)]
 		now, err := Describe(ctx, s.files, string(a.Path))
 		if isLeft && left.Digest == "" { // the failed attempt had removed it
@@ -142,11 +145,17 @@ func (s *Surveyor) compareArtifacts(ctx context.Context, f *plan.Facts, rec *sta
 	return nil
 }
 
-// gatherOwners finds out which workstream recorded each artifact last, and which content
-// failed attempts left. It returns, by path, the workstreams that share an artifact.
+// gatherOwners finds out which workstream recorded each artifact last, which content failed
+// attempts left, and which files results replace. It returns, by path, the workstreams that share an artifact.
 func (s *Surveyor) gatherOwners(st *state.State) (sharers map[string][]string) {
 	s.owners, sharers = s.ownersAndSharers(st)
 	s.leftFiles = s.leftBehind(st, s.owners)
+	s.returning = make(map[string]bool)
+	for _, w := range st.Returning() {
+		for _, a := range w.HeldFiles() {
+			s.returning[string(a.Path)] = true
+		}
+	}
 	return sharers
 }
 

@@ -48,6 +48,7 @@ type Surveyor struct {
 
 	owners    map[string]string         // the workstream that recorded an artifact last and whose work is done, by path
 	leftFiles map[string]state.Artifact // artifacts that failed attempts of other workstreams changed, with their new content, by path
+	returning map[string]bool           // files that a result replaces whose return was cut short: the next build first puts it in place, or takes it back
 	Partial   plan.PartialWork
 	// restores holds the artifacts that Runner restores before anything starts, by path.
 	// MarkRestored empties it.

@@ -15,6 +15,12 @@ import (
 // Rollback adds to the error of a refused rollback what to type next.
 func Rollback(prd string, err error) error { return ForcedRollback(prd, "--force", err) }
 
+// UnfinishedReturn adds to the error of a command what finishes the return of results into the
+// workspace.
+func UnfinishedReturn(prd string, err error) error {
+	return With(err, fmt.Sprintf("`runner build %s --resume` finishes it and continues; `runner abandon %s` takes it back, and gives the session up", prd, prd))
+}
+
 // ForcedRollback is Rollback with the command that rolls back despite the refusal.
 func ForcedRollback(prd, force string, err error) error {
 	var gone *rollback.EarlierGoneError
@@ -42,6 +48,8 @@ func ForcedRollback(prd, force string, err error) error {
 		return With(&UsageError{Err: err}, fmt.Sprintf("undo that rollback first: `runner checkpoint list %s` shows its pre_rollback checkpoint", prd))
 	case errors.As(err, &unfinished):
 		return With(err, fmt.Sprintf("%s finishes it, with --dry-run it shows what happens to the files; `runner build %s --resume` finishes it and continues", rollbackHint(prd, unfinished.To, unfinished.Scope), prd))
+	case IsA[*checkpoint.UnfinishedReturnError](err):
+		return UnfinishedReturn(prd, err)
 	case IsA[*state.DamagedError](err):
 		return With(err, fmt.Sprintf("`runner checkpoint validate %s` names the valid ones", prd))
 	}

@@ -48,7 +48,8 @@ type Target struct {
 
 	// Leaves says that the command leaves the work of the session as it stands: it goes back
 	// to a checkpoint, or ends the session. Then work that waits for its gates is rolled
-	// back first, too, since nobody could commit it any more.
+	// back first, too, since nobody could commit it any more, and a result that has not come
+	// back as a whole is taken back.
 	Leaves bool
 
 	// Finish replaces FinishEarlier in a command that treats what was cut short in its
@@ -156,8 +157,9 @@ func (t *Target) FinishInterrupted(ctx context.Context) (*FinishedRollback, erro
 	return done, session.Close()
 }
 
-// FinishEarlier finishes an import and a rollback that were cut short, and rolls back what
-// protected workstreams changed that did not pass. It tells the user. It returns the
+// FinishEarlier finishes an import and a rollback that were cut short, rolls back what
+// protected workstreams changed that did not pass, and finishes the return of results of
+// isolated workstreams. It tells the user. It returns the
 // rollback to a checkpoint that it finished, or nil. If the command needs no files,
 // FinishEarlier opens the workspace when there is something to finish.
 func (t *Target) FinishEarlier(ctx context.Context, session *checkpoint.Session) (*FinishedRollback, error) {
@@ -166,7 +168,7 @@ func (t *Target) FinishEarlier(ctx context.Context, session *checkpoint.Session)
 		return nil, nil
 	}
 	pending, err := t.Store.Layout().InterruptedImport(st.PRD)
-	if err != nil || pending == nil && st.Rollback == nil && len(t.rollbacks(st)) == 0 {
+	if err != nil || pending == nil && st.Rollback == nil && len(t.rollbacks(st)) == 0 && len(st.Returning()) == 0 {
 		return nil, err
 	}
 	w := t.Files
@@ -194,6 +196,9 @@ func (t *Target) FinishEarlier(ctx context.Context, session *checkpoint.Session)
 	}
 	if due := t.rollbacks(session.State()); len(due) > 0 {
 		err = finishProtected(ctx, t.Env, t.Store, session, w, due)
+	}
+	if err == nil && len(session.State().Returning()) > 0 {
+		err = t.finishReturn(ctx, session, w)
 	}
 	return done, err
 }
