@@ -83,6 +83,11 @@ func crashOperations() []crashOperation {
 		},
 		{name: "build of isolated workstreams", args: build, runs: true, prepare: (*crashSite).isolated, again: goOn(0, 6), checkAlso: (*crashSite).noWorkTrees, always: []string{"ENOSPC@1:create/same"}},
 		{name: "build of isolated workstreams in git", args: build, code: 1, runs: true, prepare: (*crashSite).isolatedInGit, again: goOn(1), checkAlso: (*crashSite).noWorkTrees},
+		{
+			name: "the return of a result", args: []string{"checkpoint", "unpin", "PRD-001", "0"},
+			prepare: (*crashSite).isolatedAndKilled, again: repeated(0), steps: true,
+		},
+		{name: "abandon in mid-return", args: []string{"abandon", "PRD-001", "--yes"}, prepare: (*crashSite).isolatedAndKilled, again: (*crashSite).abandonAgain, steps: true},
 		{name: "build with what runs after failures", args: build, code: 1, runs: true, prepare: (*crashSite).outcomes, again: goOn(1)},
 		{name: "build after such a failure", args: build, runs: true, prepare: (*crashSite).outcomesFixed, again: goOn(0, 6)},
 		{name: "build of what a result gives", args: build, code: 1, runs: true, prepare: (*crashSite).results, again: goOn(1)},
@@ -479,6 +484,11 @@ const crashIsolated = `pipeline "PRD-001" {
       isolate {}
       gate "allowed" { command = ["test", "-e", "go"] }
     }
+    workstream "ungated" {
+      script    = "echo ungated >> $RUNNER_STATE_DIR/../../ran; echo ungated > ungated"
+      artifacts = ["ungated"]
+      isolate {}
+    }
   }
 }
 `
@@ -490,7 +500,29 @@ func (s *crashSite) isolated() {
 	s.write("go", "")
 }
 
-// isolatedInGit does the same in git. The gate of one workstream fails.
+// isolatedAndKilled makes a session whose runner was killed when it had put one file of a result
+// into the workspace.
+func (s *crashSite) isolatedAndKilled() {
+	s.begin()
+	s.write("PRD-001.hcl", strings.Replace(crashIsolated, "FROM", `"copy"`, 1))
+	s.write("out/deleted", "deleted\n")
+	s.write("out/changed", "changed\n")
+	s.write("out/same", "same\n")
+	s.cut("kill@2:change/out", crashBuild...)
+}
+
+// abandonAgain repeats the command. A temporary file of the cache of file digests stays until the
+// next collection of objects, which abandon leaves to other commands.
+func (s *crashSite) abandonAgain() {
+	s.exits([]int{0, 2}, s.op.args...)
+	left, err := filepath.Glob(s.path("w/.runner/.tmp-workspace.cache-*"))
+	s.must(err)
+	for _, name := range left {
+		s.must(os.Remove(name))
+	}
+}
+
+// isolatedInGit makes such a workspace in git. The gate of one workstream fails.
 func (s *crashSite) isolatedInGit() {
 	s.beginInGit()
 	s.isolateFrom("git")

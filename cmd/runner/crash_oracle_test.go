@@ -274,14 +274,14 @@ func (s *crashSite) tidy(when string, l looked) {
 	}
 }
 
-// leftovers returns the temporary files and git locks in the workspace, and all files in
-// home/ and tmp/.
+// leftovers returns the temporary files, also of restores, and git locks in the workspace, and
+// all files in home/ and tmp/.
 func (s *crashSite) leftovers() (left []string) {
 	s.t.Helper()
 	for _, top := range []string{"w", "home", "tmp"} { // tmp/ is where Runner writes rescue copies of the journal
 		s.must(filepath.WalkDir(s.path(top), func(path string, _ fs.DirEntry, err error) error {
 			name := filepath.Base(path)
-			if top != "w" && path != s.path(top) || strings.HasPrefix(name, ".tmp-") || strings.Contains(path, ".git/") && strings.HasSuffix(name, ".lock") {
+			if top != "w" && path != s.path(top) || strings.HasPrefix(name, ".tmp-") || strings.HasPrefix(name, ".runner-restore-") || strings.Contains(path, ".git/") && strings.HasSuffix(name, ".lock") {
 				left = append(left, path)
 			}
 			return err
@@ -297,7 +297,7 @@ func (s *crashSite) done() map[string]int {
 	for _, c := range s.journal() {
 		for _, e := range c.Events {
 			switch {
-			case e.Held != nil: // what was done in a work tree is done once its gate has passed
+			case e.Held != nil && e.Workstream != "ungated": // what was done in a work tree is done once its gate has passed
 				held[e.Workstream] = true
 			case e.Kind == "workstream.completed" || e.Kind == "workstream.succeeded" || e.Allowed:
 				done[e.Workstream] = counts[e.Workstream]

@@ -11,6 +11,18 @@ import (
 	"prdrunner/checkpoint/workspace"
 )
 
+// UnfinishedError says that a result is neither in the workspace as a whole nor taken back.
+type UnfinishedError struct {
+	Workstream string
+	Err        error
+}
+
+func (e *UnfinishedError) Error() string {
+	return fmt.Sprintf("finish the return of the result of %s: %v", e.Workstream, e.Err)
+}
+
+func (e *UnfinishedError) Unwrap() error { return e.Err }
+
 // Finished says what became of a result whose return into the workspace was cut short.
 type Finished struct {
 	Workstream string
@@ -40,13 +52,13 @@ func Unreturned(paths []string) string {
 // short, in a session in which nothing runs. If files that it would replace have changed meanwhile,
 // or bytes are lost, what is there of the result is taken back, and the workstream runs again.
 // With leaves, the caller leaves the work of the session as it stands, and all results are taken
-// back. Each outcome is recorded durably, and then passed to done. After an error, the next call
-// tries again.
+// back. Each outcome is recorded durably, and then passed to done. After an *UnfinishedError, the
+// next call tries again.
 func Finish(ctx context.Context, session *checkpoint.Session, w *workspace.Workspace, leaves bool, done func(Finished)) error {
 	for _, rec := range session.State().Returning() {
 		f, err := finish(ctx, w, session.State().RestoreID(rec.Name), rec, leaves)
 		if err != nil {
-			return fmt.Errorf("finish the return of the result of %s: %w", rec.Name, err)
+			return &UnfinishedError{rec.Name, err}
 		}
 		if f.Why == "" {
 			session.Add(state.WorkstreamCompleted{Workstream: rec.Name})

@@ -24,6 +24,7 @@ import (
 	"prdrunner/cmd/runner/advice"
 	"prdrunner/cmd/runner/cli"
 	"prdrunner/cmd/runner/load"
+	"prdrunner/runner/isolate"
 )
 
 // Target is the session that a command changes. Every command that changes a session goes
@@ -253,12 +254,13 @@ func NewestManualCheckpoint(store *checkpoint.Store, prd string) (*state.Checkpo
 // LastTarget returns the target of a command that archives the session, so that no later
 // command would finish its rollback. If finishing fails, the command only warns, because
 // giving the session up is the last remedy. It is an error if edits were kept in a
-// checkpoint: it could be restored only after an export and an import.
+// checkpoint: it could be restored only after an export and an import. It is also an error if a
+// result is not taken back; files that can't be are only left out.
 func LastTarget(env *cli.Environment, store *checkpoint.Store, prd string) *Target {
 	t := &Target{Env: env, Store: store, PRD: prd, Leaves: true}
 	t.Finish = func(ctx context.Context, session *checkpoint.Session) (*FinishedRollback, error) {
 		done, err := t.FinishEarlier(ctx, session)
-		if advice.IsA[*KeptEditsError](err) {
+		if advice.IsA[*KeptEditsError](err) || advice.IsA[*isolate.UnfinishedError](err) {
 			return nil, err
 		}
 		if err != nil {
