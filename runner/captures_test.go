@@ -80,16 +80,15 @@ func TestCaptureAtBoundaries(t *testing.T) {
 		"beside one that is tried again": {
 			`workstream "A" {
 				artifacts = ["a"]
-				script    = "test -e b && sleep 0.2 && echo A > a"
+				script    = "test -e failed && echo A > a || { touch failed; exit 1; }"
 				retry {
-					attempts         = 100
-					initial_interval = "300ms"
-					multiplier       = 1
+					attempts         = 2
+					initial_interval = "1s"
 				}
 			}
 			workstream "B" {
 				artifacts = ["b"]
-				script    = "sleep 0.1; echo B > b"
+				script    = "until test -e failed; do sleep 0.01; done; echo B > b"
 			}`,
 			"captured +A +B -B +A -A captured", nothing,
 		},
