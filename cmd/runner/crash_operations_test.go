@@ -478,16 +478,17 @@ const crashIsolated = `pipeline "PRD-001" {
       isolate { from = FROM }
       gate "patched" { command = ["test", "-e", "src/gone/deleted"] }
     }
-    workstream "other" {
-      script    = "echo other >> $RUNNER_STATE_DIR/../../ran; echo dropped > src/changed; echo other > other"
-      artifacts = ["other"]
-      isolate {}
-      gate "allowed" { command = ["test", "-e", "go"] }
-    }
     workstream "ungated" {
       script    = "echo ungated >> $RUNNER_STATE_DIR/../../ran; echo ungated > ungated"
       artifacts = ["ungated"]
       isolate {}
+    }
+    workstream "other" {
+      depends_on = [workstream.ungated]
+      script     = "echo other >> $RUNNER_STATE_DIR/../../ran; echo dropped > src/changed; echo other > other"
+      artifacts  = ["other"]
+      isolate {}
+      gate "allowed" { command = ["test", "-e", "go"] }
     }
   }
 }
