@@ -100,6 +100,10 @@ func pipelineOf(prd string) string {
 	return "pipeline \"" + prd + "\" {\n  phase \"a\" {\n    workstream \"w\" { command = [\"true\"] }\n  }\n}\n"
 }
 
+func callOf(prd string) string {
+	return strings.Replace(pipelineOf(prd), "command = [\"true\"]", "\n      call { file = \"child.hcl\" }\n   ", 1)
+}
+
 // TestPipelinePath: the file of a pipeline is found by its PRD, or is the only one, and an
 // error names what there is.
 func TestPipelinePath(t *testing.T) {
@@ -174,6 +178,7 @@ func TestReadPipeline(t *testing.T) {
 		"good":                {map[string]string{"PRD-001.hcl": pipelineOf(good)}, PipelineRef{PRD: good}, "", ""},
 		"of another PRD":      {map[string]string{"PRD-001.hcl": pipelineOf("PRD-002")}, PipelineRef{PRD: good}, "Pipeline of another PRD", ""},
 		"by its file":         {map[string]string{"x.hcl": pipelineOf("PRD-002")}, PipelineRef{File: "x.hcl"}, "", ""},
+		"id of a call":        {map[string]string{"runner.yaml": "id_pattern: '[a-z.]+'\n", "x.hcl": callOf("x"), "child.hcl": pipelineOf("child")}, PipelineRef{File: "x.hcl"}, "Unusable id of a called pipeline", ""},
 		"reserved":            {map[string]string{"runner.yaml": "id_pattern: '[a-z]+'\n", "x.hcl": pipelineOf("locks")}, PipelineRef{File: "x.hcl"}, "Unusable pipeline id", ""},
 		"unmatched, unasked":  {map[string]string{"PRD-001.hcl": withInput}, PipelineRef{PRD: good}, "", ""},
 		"unmatched":           {map[string]string{"PRD-001.hcl": withInput}, PipelineRef{PRD: good, warnUnmatched: true}, "warning: Inputs that match nothing", ""},

@@ -24,6 +24,7 @@ import (
 	"prdrunner/cmd/runner/config"
 	"prdrunner/cmd/runner/words"
 	"prdrunner/pipeline"
+	"prdrunner/runner"
 )
 
 // ErrDiagnosed reports that the pipeline is invalid. Its diagnostics were printed, so
@@ -209,16 +210,39 @@ func ReadPipeline(env *cli.Environment, cfg *config.Config, ref PipelineRef) (*P
 		}
 	}
 	if p != nil {
-		if err := disk.CheckID(p.ID); err != nil {
-			result.Diagnostics = append(result.Diagnostics, &hcl.Diagnostic{
-				Severity: hcl.DiagError,
-				Summary:  "Unusable pipeline id",
-				Detail:   fmt.Sprintf("Give the pipeline another id: %v.", err),
-				Subject:  p.Range.Ptr(),
-			})
-		}
+		result.Diagnostics = append(result.Diagnostics, unusableIDs(cfg, p)...)
 	}
 	return result, nil
+}
+
+// unusableIDs returns the mistakes of a pipeline whose id, or that of a pipeline that it calls,
+// can't be that of a session.
+func unusableIDs(cfg *config.Config, p *pipeline.Pipeline) (diags hcl.Diagnostics) {
+	if err := disk.CheckID(p.ID); err != nil {
+		diags = append(diags, &hcl.Diagnostic{
+			Severity: hcl.DiagError,
+			Summary:  "Unusable pipeline id",
+			Detail:   fmt.Sprintf("Give the pipeline another id: %v.", err),
+			Subject:  p.Range.Ptr(),
+		})
+	}
+	for _, phase := range p.Phases {
+		for _, ws := range phase.Workstreams {
+			if ws.Calls == "" {
+				continue
+			}
+			if id := runner.CalledID(p.ID, ws); cfg.IDPattern.MatchString(id) {
+				diags = append(diags, &hcl.Diagnostic{
+					Severity: hcl.DiagError,
+					Summary:  "Unusable id of a called pipeline",
+					Detail:   fmt.Sprintf("The session of the pipeline that %s calls has the id %s, and id_pattern (%s) takes that for the id of a PRD. Choose an id_pattern that allows no dots, in runner.yaml.", ws.Name, id, cfg.IDPatternText),
+					Subject:  ws.Range.Ptr(),
+				})
+				break
+			}
+		}
+	}
+	return diags
 }
 
 // matchesAny returns a function that reports whether a file matches one of some patterns.
