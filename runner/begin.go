@@ -361,7 +361,7 @@ func (op *opening) invalidate(s plan.Step) {
 			break
 		}
 		e := state.WorkstreamInvalidated{Workstream: s.Name, Reason: s.Reason}
-		if plan.OnlyDefinitionChanged(s.Changes) {
+		if plan.OnlyDefinitionChanged(s.Changes) && len(l.facts.Conflicts[s.Name]) == 0 {
 			e.Call = w.Call
 		}
 		l.recorder.Add(nil, e)

@@ -82,7 +82,9 @@ func (n *node) newCall(called *pipeline.Called) *Call {
 	st := l.session.State()
 	rec := st.Workstream(n.ws.Name)
 	id := rec.Call
-	if n.callGoesOn = plan.CallGoesOn(rec, n.step.Changes, n.digest, l.pipeline); !n.callGoesOn {
+	// Artifacts that were edited or are gone must be made again, whatever else has changed.
+	n.callGoesOn = len(l.facts.Conflicts[n.ws.Name]) == 0 && plan.CallGoesOn(rec, n.step.Changes, n.digest, l.pipeline)
+	if !n.callGoesOn {
 		id = uuid.NewString()
 	}
 	caller := state.Caller{PRD: st.PRD, Session: st.Session, Workstream: n.ws.Name, Call: id, Root: st.PRD, File: st.Pipeline.Path}

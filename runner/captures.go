@@ -205,6 +205,24 @@ func (cs *captures) captureFound(uncaptured, unseen bool) {
 	l.addCheckpoint(trigger, reason)
 }
 
+// captureNamed captures the files that only instances name which have just become known, before
+// one of them runs. If there are any, it makes a checkpoint of them. On a branch, all files are
+// captured anyway.
+func (cs *captures) captureNamed() {
+	l := cs.loop
+	if l.opts.Capture == CaptureOff || l.files.CommitsToBranch() {
+		return
+	}
+	before := l.session.State().Clone()
+	cs.captureWith(l.session.CaptureFound)
+	if l.recorder.Err() != nil || cs.failed {
+		return
+	}
+	if _, first, known := cs.changedSince(before); known && first > 0 {
+		l.addCheckpoint(state.TriggerStart, countFiles(first)+" captured before its instances run")
+	}
+}
+
 // changedSince returns how many files differ from the capture of an earlier state, and
 // how many are new only because the earlier capture did not include them. known is false
 // if the files of the earlier capture are not known.

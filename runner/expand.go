@@ -57,7 +57,7 @@ func (p *phaseRun) expand() error {
 	l.recorder.Add(nil, state.PhaseExpanded{Phase: p.phase.Name, Instances: expanded.Expanded(p.phase), Shape: plan.ShapeOf(expanded)})
 	l.rememberActs()
 	// The captures so far have left out files that only instances name.
-	l.captures.captureFound(false, false)
+	l.captures.captureNamed()
 	return nil
 }
 

@@ -359,6 +359,10 @@ func (p *fanOutPlay) apply(e state.Event) error {
 			return fmt.Errorf("%s was done with %q, and has run again with the same", e.Workstream, was)
 		}
 		delete(p.done, e.Workstream)
+	case state.WorkstreamResolved:
+		if e.Resolution == state.ResolvedDone {
+			p.done[e.Workstream] = p.sees(e.Workstream)
+		}
 	case state.WorkstreamCompleted:
 		if e.Work != nil {
 			p.done[e.Workstream] = p.log[fmt.Sprintf("%s/%d", e.Workstream, e.Work.Attempt)].used
@@ -425,8 +429,8 @@ func (p *fanOutPlay) whole() error {
 		}
 	}
 	for _, name := range want {
-		if done, ok := p.done[name]; ok && done != p.sees(name) {
-			err = errors.Join(err, fmt.Errorf("%s is done with %q, and must have seen %q", name, done, p.sees(name)))
+		if done, ok := p.done[name]; !ok || done != p.sees(name) {
+			err = errors.Join(err, fmt.Errorf("%s is done with %q (%t), and must have seen %q", name, done, ok, p.sees(name)))
 		}
 	}
 	return err

@@ -91,7 +91,11 @@ func (n *node) prepareTask(inv pipeline.Invocation) Task {
 func (n *node) startEvents(rec *state.Workstream) []state.Event {
 	var events []state.Event
 	if rec.Done() { // the plan recorded the reasons that it knew; this reason arose during the run
-		events = append(events, state.WorkstreamInvalidated{Workstream: n.ws.Name, Reason: n.step.Reason})
+		e := state.WorkstreamInvalidated{Workstream: n.ws.Name, Reason: n.step.Reason}
+		if n.callGoesOn {
+			e.Call = n.call.id()
+		}
+		events = append(events, e)
 	}
 	if n.guard != nil {
 		events = append(events, n.protectionMade())

@@ -63,8 +63,8 @@ func New(o Options) *Trees {
 // Runner's directories, no work tree was made, and nothing is removed.
 func (t *Trees) Clear() error {
 	for _, p := range t.places() {
-		if _, err := os.Lstat(filepath.Join(p.base, p.own[0])); errors.Is(err, fs.ErrNotExist) {
-			continue // nearly always, so nothing else is looked up
+		if _, err := os.Lstat(filepath.Join(p.base, p.own[0])); err != nil {
+			continue // nearly always it does not exist, so nothing else is looked up
 		}
 		var unsafe *PlaceError
 		switch dir, err := p.find(); {

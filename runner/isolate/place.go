@@ -57,20 +57,21 @@ func (t *Trees) places() []place {
 // makePlace makes the directory that holds the work trees of the PRD. It is outside of the
 // workspace.
 func (t *Trees) makePlace() (string, error) {
+	failed := errNoPlace
 	for _, p := range t.places() {
-		if !isWithin(t.o.Workspace, filepath.Join(p.base, filepath.Join(p.own...))) {
+		if isWithin(t.o.Workspace, filepath.Join(p.base, filepath.Join(p.own...))) {
+			continue
+		}
+		if failed = os.MkdirAll(p.base, 0o700); failed == nil {
 			return p.make()
 		}
 	}
-	return "", errNoPlace
+	return "", failed
 }
 
-// make makes the directories that are missing, and returns the last one. Only their owner can
-// enter them, because files of the workspace may be secret.
+// make makes those of Runner's own directories that are missing, and returns the last one. Only
+// their owner can enter them, because files of the workspace may be secret.
 func (p place) make() (string, error) {
-	if err := os.MkdirAll(p.base, 0o700); err != nil {
-		return "", err
-	}
 	return p.walk(func(dir string) error {
 		if err := failpoint.Before(failpoint.Mkdir, filepath.Base(dir)); err != nil {
 			return err

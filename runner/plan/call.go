@@ -20,7 +20,7 @@ func CallGoesOn(rec *state.Workstream, changes []Change, digest state.Digest, p 
 	case rec.Error != nil && (rec.Error.Outcome == state.OutcomeResult || rec.Error.Gate != ""):
 		return false // the called pipeline is complete, and what it has made is wrong
 	}
-	return !upstreamChanged(rec.Digest, digest, p)
+	return rec.Digest.Inputs == digest.Inputs && !upstreamChanged(rec.Digest, digest, p)
 }
 
 // upstreamChanged reports whether the results that a workstream runs from have changed. A

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"strings"
 	"testing"
 
 	"prdrunner/checkpoint/state"
@@ -26,6 +27,8 @@ func TestCallGoesOn(t *testing.T) {
 		upstream string
 		want     bool
 	}{
+		"interrupted, and inputs have changed":    {with(state.Interrupted, nil), nil, "u, and inputs", false},
+		"failed, and inputs have changed":         {with(state.Failed, nil), nil, "u, and inputs", false},
 		"never called":                            {&state.Workstream{}, nil, "u", false},
 		"interrupted":                             {with(state.Interrupted, nil), nil, "u", true},
 		"failed":                                  {with(state.Failed, &state.Failure{Outcome: "exited"}), nil, "u", true},
@@ -43,7 +46,11 @@ func TestCallGoesOn(t *testing.T) {
 		"failed, which is allowed, and edited":    {allowed, changed("definition"), "u", true},
 		"failed, which is allowed, and new files": {allowed, changed("inputs"), "u", false},
 	} {
-		if got := CallGoesOn(test.rec, test.changes, state.Digest{Upstream: test.upstream}, &pipeline.Pipeline{}); got != test.want {
+		digest := state.Digest{Upstream: strings.TrimSuffix(test.upstream, ", and inputs")}
+		if digest.Upstream != test.upstream {
+			digest.Inputs = "i"
+		}
+		if got := CallGoesOn(test.rec, test.changes, digest, &pipeline.Pipeline{}); got != test.want {
 			t.Errorf("%s: %v", name, got)
 		}
 	}
