@@ -1,13 +1,14 @@
 # The checks of a command-line library: four jobs that know nothing of each other, of which
-# one is a matrix of platforms and versions of Go.
+# one is a matrix of platforms and versions of the language.
 #
 #   runner -C examples/workflows/cobra build PRD-101
 #   runner -C examples/workflows/cobra build PRD-101 --resume     exit code 6: nothing is left to do
 #
 # After the workflow of cobra (github.com/spf13/cobra, .github/workflows/test.yml and Makefile,
 # Apache License 2.0): license headers, lint, tests on Unix and tests on Windows. There each job
-# has a machine of its own. Here the tests are compiled for all platforms, and run where
-# the platform is that of this machine.
+# has a machine of its own, with its version of Go. Here one Go (1.26 or later) compiles the
+# tests for all platforms and versions of the language, and runs them where the platform is
+# that of this machine.
 
 locals {
   versions = ["1.21", "1.24", "1.26"]
