@@ -62,6 +62,9 @@ type Pipeline struct {
 	Sources       []string // paths of the files that it includes and calls, sorted
 	// SourcePatterns are the Patterns of the globs of these files.
 	SourcePatterns []string
+	// PossiblePatterns match the artifacts whose globs depend on elements or variables that are
+	// not known yet, and may match more.
+	PossiblePatterns []string
 	// Called are the pipelines that its workstreams call, as far as they are known without
 	// results. They say which files called pipelines read and make.
 	Called []*Pipeline

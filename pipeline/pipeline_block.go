@@ -153,6 +153,9 @@ func (b *builder) pipelineBlock(block *pipelineBlock) {
 		b.unstableInputs(phase)
 	}
 	b.unmatchedInputs()
+	if !b.diags.HasErrors() {
+		b.pipeline.PossiblePatterns = possiblePatterns(b.artifactBeginnings())
+	}
 	b.unusedGates()
 	b.unusedAgents()
 	b.unusedServices()

@@ -22,7 +22,7 @@ func (b *builder) unmatchedInputs() {
 	if b.in.Matches == nil || b.diags.HasErrors() {
 		return
 	}
-	u := &unmatchedSearch{b: b, artifacts: append(b.unexpandedArtifacts(), b.scope.artifacts()...), matched: map[string]bool{}}
+	u := &unmatchedSearch{b: b, artifacts: append(b.unknownArtifacts(), b.scope.artifacts()...), matched: map[string]bool{}}
 	for _, phase := range b.pipeline.Phases {
 		for _, ws := range phase.Workstreams {
 			b.current = ws
@@ -38,29 +38,13 @@ func (b *builder) unmatchedInputs() {
 	}
 }
 
-// unexpandedArtifacts returns globs for the artifacts of instances whose elements are not known
-// yet: for "out/${each.key}.txt" it is "out/**".
-func (b *builder) unexpandedArtifacts() []*artifactGlob {
+// unknownArtifacts returns globs for the artifacts whose own globs are not known yet: for
+// "out/${each.key}.txt" it is "out/**".
+func (b *builder) unknownArtifacts() []*artifactGlob {
 	var all []*artifactGlob
-	for _, def := range b.blocks {
-		for _, ws := range def.instances {
-			if ws.each == noEach || ws.each.key.IsKnown() || def.block.artifacts == nil {
-				continue
-			}
-			fr := constantFrame(ws.each)
-			fr.partial = true
-			value, ok := b.constant(def.block.artifacts, fr, cty.DynamicPseudoType)
-			if !ok || !value.CanIterateElements() {
-				value = cty.TupleVal([]cty.Value{cty.UnknownVal(cty.String)})
-			}
-			for _, glob := range value.Elements() {
-				if !glob.IsKnown() {
-					known := glob.Range().StringPrefix()
-					text := known[:strings.LastIndex(known, "/")+1] + "**"
-					all = append(all, compileArtifact(text, text)...)
-				}
-			}
-		}
+	for _, known := range b.artifactBeginnings() {
+		text := known[:strings.LastIndex(known, "/")+1] + "**"
+		all = append(all, compileArtifact(text, text)...)
 	}
 	return all
 }

@@ -118,9 +118,9 @@ func (s *Surveyor) addRestoredLink(ctx context.Context, a state.Artifact) error 
 }
 
 // Declared returns the patterns of inputs and artifacts that a pipeline, and those that it
-// calls, declare within the workspace.
+// calls, declare within the workspace. If not all of a glob is known, its pattern is wider.
 func Declared(p *pipeline.Pipeline) []string {
-	var patterns []string
+	patterns := slices.Clone(p.PossiblePatterns)
 	for _, phase := range p.Phases {
 		for _, ws := range phase.Workstreams {
 			patterns = append(append(patterns, ws.InputPatterns...), ws.ArtifactPatterns...)
