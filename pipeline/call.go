@@ -31,9 +31,9 @@ var callSchema = &hcl.BodySchema{
 	Attributes: append(attributes("vars"), hcl.AttributeSchema{Name: "file", Required: true}),
 }
 
-// besideCall returns what to write instead of an argument or a block that a workstream with a
+// notWithCall returns what to write instead of an argument or a block that a workstream with a
 // call can't have, "" for any other.
-func besideCall(name string) string {
+func notWithCall(name string) string {
 	switch name {
 	case "command", "script", "agent":
 		return "Remove one of the two"
@@ -72,15 +72,15 @@ func (d *decoder) decodeCall(block *hclsyntax.Block) *callBlock {
 	return c
 }
 
-// checkBesideCall reports what a workstream with a call can't have.
-func (d *decoder) checkBesideCall(workstream *hclsyntax.Body) {
+// checkNotWithCall reports what a workstream with a call can't have.
+func (d *decoder) checkNotWithCall(workstream *hclsyntax.Body) {
 	for _, name := range slices.Sorted(maps.Keys(workstream.Attributes)) {
-		if advice := besideCall(name); advice != "" {
+		if advice := notWithCall(name); advice != "" {
 			d.report("Not allowed with a call", fmt.Sprintf("The workstream calls another pipeline, so it can't have %q. %s.", name, advice), workstream.Attributes[name].NameRange)
 		}
 	}
 	for _, inner := range workstream.Blocks {
-		if advice := besideCall(inner.Type); advice != "" {
+		if advice := notWithCall(inner.Type); advice != "" {
 			d.report("Not allowed with a call", fmt.Sprintf("The workstream calls another pipeline, so it can't have a block %q. %s.", inner.Type, advice), inner.TypeRange)
 		}
 	}

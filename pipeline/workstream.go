@@ -61,7 +61,7 @@ func (d *decoder) decodeWorkstream(block *hclsyntax.Block) *workstreamBlock {
 	w.process = d.decodeProcess(content, block.DefRange())
 	w.agent, w.process.task = d.argument(content, "agent"), d.argument(content, "task")
 	if w.process.call = d.decodeCall(d.single(content, "call")); w.process.call != nil {
-		d.checkBesideCall(content)
+		d.checkNotWithCall(content)
 	}
 	if !w.process.exists() && w.agent == nil && !saidUnderOtherName(block.Body, "script") {
 		d.report("Missing command", `A workstream needs a "command" or a "script".`, block.DefRange())

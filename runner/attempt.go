@@ -33,7 +33,7 @@ type attemptResult struct {
 	paused      *pausedCalls   // the called pipeline waits for a person; nil: it does not
 	notExecuted bool           // the task was not executed, because an earlier attempt's partial work could not be undone
 	unready     bool           // the task was not executed, because its environment could not be read
-	needy       bool           // the task was not executed, because it needs secrets or services, which are not there yet
+	lacksNeeds  bool           // the task was not executed, because it needs secrets or services, which are not there yet
 	tree        *isolate.Tree  // the work tree in which it succeeded; nil: it ran in the workspace
 	held        *state.Held    // how the files were in that work tree before
 }

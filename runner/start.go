@@ -2,6 +2,7 @@ package runner
 
 import (
 	"context"
+	"strings"
 
 	"prdrunner/checkpoint/state"
 	"prdrunner/pipeline"
@@ -158,7 +159,7 @@ func (w *attemptWork) do(within context.Context) func() {
 			l.warnUser(l.opts.Mask(r.note))
 		}
 		l.recorder.Add(nil, takenBackEvents(n.ws.Name, w.owners, back)...)
-		if r.needy {
+		if r.lacksNeeds {
 			n.runInsteadOfCached()
 		} else {
 			n.finishAttempt(r)
@@ -177,10 +178,12 @@ func (w *attemptWork) result(within context.Context) attemptResult {
 		note = r.note
 	}
 	if !w.mayRun {
-		return attemptResult{note: note, needy: true}
+		return attemptResult{note: note, lacksNeeds: true}
 	}
 	r := n.runAttempt(within, w.task)
-	r.note = note
+	if note != "" {
+		r.note = strings.TrimSuffix(note+"; "+r.note, "; ")
+	}
 	n.lookOutside(&r)
 	return r
 }

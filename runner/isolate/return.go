@@ -86,6 +86,7 @@ func Return(ctx context.Context, w *workspace.Workspace, id string, artifacts, b
 func TakeBack(ctx context.Context, w *workspace.Workspace, id string, artifacts, before []state.Artifact) ([]workspace.Missing, error) {
 	options := workspace.RestoreOptions{ID: id, Force: true}
 	var back []workspace.Change
+	var unread []workspace.Missing
 	for _, c := range changesOf(w, artifacts, before) {
 		options.Earlier = append(options.Earlier, c.Path)
 		if c.From == c.To { // the attempt left it alone
@@ -95,15 +96,18 @@ func TakeBack(ctx context.Context, w *workspace.Workspace, id string, artifacts,
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
-		if err == nil && isEntry(now, c.To) || tree.IsAbsent(err) && c.To == nil {
+		switch {
+		case err == nil && isEntry(now, c.To), tree.IsAbsent(err) && c.To == nil:
 			back = append(back, workspace.Change{Path: c.Path, From: c.To, To: c.From})
+		case err != nil && !tree.IsAbsent(err):
+			unread = append(unread, workspace.Missing{Path: c.Path, Reason: err.Error()})
 		}
 	}
 	done, err := w.Restore(ctx, back, options)
 	if err != nil {
 		return nil, fmt.Errorf("take back what is in the workspace of a result: %w", err)
 	}
-	return done.Skipped, nil
+	return append(unread, done.Skipped...), nil
 }
 
 // changesOf returns the changes to the workspace. An artifact that the attempt left alone is
