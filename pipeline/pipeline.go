@@ -80,7 +80,7 @@ type Pipeline struct {
 	scope     *scope
 	byName    map[string]*Workstream
 	fannedOut []*workstreamDef   // blocks whose for_each uses results, in the order of the file
-	elements  map[string]*fanOut // of these blocks, as far as they are known
+	elements  map[string]*fanOut // the known elements of each such for_each, by block
 	variables map[string]*variable
 	inputs    Inputs // the values with which the file was evaluated
 	source    []byte

@@ -167,7 +167,7 @@ type evaluation struct {
 	unresolved []string // the secrets and sensitive outputs that have no value
 
 	envFiles     []envFile
-	envFileError *EnvFileError // why one of them can't be used
+	envFileError *EnvFileError // why a dotenv file can't be used
 	hidden       []Secret      // sensitive values from these files
 }
 

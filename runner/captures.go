@@ -205,9 +205,9 @@ func (cs *captures) captureFound(uncaptured, unseen bool) {
 	l.addCheckpoint(trigger, reason)
 }
 
-// captureNamed captures the files that only instances name which have just become known, before
-// one of them runs. If there are any, it makes a checkpoint of them. On a branch, all files are
-// captured anyway.
+// captureNamed captures the files that new instances name and the pipeline did not name before.
+// The caller calls it before an instance runs. If such files exist, captureNamed makes a
+// checkpoint of them. If captures are commits on a branch, they have these files already.
 func (cs *captures) captureNamed() {
 	l := cs.loop
 	if l.opts.Capture == CaptureOff || l.files.CommitsToBranch() {

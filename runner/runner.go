@@ -169,7 +169,7 @@ func (o Options) surveyor(w *workspace.Workspace) *survey.Surveyor {
 		s.ReadIssue = issue.Reader{Pipeline: o.Pipeline, Files: w, Workspace: o.Workspace, Commander: o.Commands, Mask: o.Mask, Hide: o.Hide}.Read
 	}
 	if o.Caller != nil {
-		s.MadeByCallers = madeByCallers(o.Store, o.Caller)
+		s.MadeByCallers = func() map[string][]string { return madeByCallers(o.Store, o.Caller) }
 	}
 	return s
 }

@@ -326,8 +326,8 @@ func (r *serviceRun) failure(message string) *state.Failure {
 	return r.loop.serviceFailure(r.Name, r.number, message)
 }
 
-// endedSince returns the failure of what needs services that were ready, when one of them
-// has ended before it could start.
+// endedSince returns the failure of a process that could not start, because a service that it
+// needs was ready and has ended since.
 func (ss *services) endedSince(names []string) state.Failure {
 	name := names[slices.IndexFunc(names, func(name string) bool { return ss.runs[name] == nil })]
 	number := 0

@@ -20,8 +20,8 @@ const ownName = "prdrunner"
 // errNoPlace says that work trees would be part of the workspace.
 var errNoPlace = errors.New("there is no directory for work trees outside of the workspace: the user's cache and the directory for temporary files are in it. Set XDG_CACHE_HOME or TMPDIR to a directory elsewhere")
 
-// PlaceError says why work trees are neither made nor removed in a directory: another user
-// could change what is in it, or what it leads to.
+// PlaceError says why Runner neither makes nor removes work trees in a directory: another user
+// could replace the directory or its files.
 type PlaceError struct {
 	Path   string
 	Detail string

@@ -14,8 +14,8 @@ import (
 	"prdrunner/runner/survey"
 )
 
-// ChangedError lists files of the workspace that are neither as they were when a work tree was
-// made nor as they are to become.
+// ChangedError lists files of the workspace that somebody has changed since a work tree was
+// made: they have neither their content from then nor that of the result.
 type ChangedError struct{ Paths []string }
 
 func (e *ChangedError) Error() string {

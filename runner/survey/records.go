@@ -165,8 +165,12 @@ const ofCaller = "(of a caller)"
 // giveToCallers makes workstreams of the calling pipelines the owners of the artifacts that
 // they have recorded since.
 func (s *Surveyor) giveToCallers(ctx context.Context, st *state.State) {
+	if s.MadeByCallers == nil || len(s.owners) == 0 {
+		return
+	}
+	byCallers := s.MadeByCallers()
 	for path, owner := range s.owners {
-		made := s.MadeByCallers[path]
+		made := byCallers[path]
 		recorded := RecordedArtifact(st, owner, state.Text(path))
 		if len(made) == 0 || recorded == nil {
 			continue

@@ -40,9 +40,10 @@ type Surveyor struct {
 	ownership *plan.Ownership
 	// ReadIssue reads the issue of the pipeline; nil: it has none.
 	ReadIssue func(ctx context.Context) (*state.Issue, error)
-	// MadeByCallers are the digests with which workstreams of the calling pipelines recorded a
-	// file last, by path. A file with one of them is no edit of a person. nil: there are none.
-	MadeByCallers map[string][]string
+	// MadeByCallers returns the digests with which workstreams of the calling pipelines recorded
+	// a file last, by path. A file that has one of these digests was not edited by a person. It
+	// reads the whole state of each caller. nil: nothing calls the pipeline.
+	MadeByCallers func() map[string][]string
 	planFile      string              // the plan file, which never counts as a changed file
 	mask          func(string) string // hides sensitive values in file names, because names are recorded
 
