@@ -91,7 +91,7 @@ func (n *node) newCall(called *pipeline.Called) *Call {
 	if outer := st.Caller; outer != nil {
 		caller.Root, caller.File = outer.Root, outer.File
 	}
-	return &Call{PRD: CalledID(st.PRD, n.ws), Caller: caller, File: called.File, Parallel: l.callShare(), NoCache: l.opts.NoCache, RaiseBudget: l.opts.RaiseBudget}
+	return &Call{PRD: CalledID(st.PRD, n.ws), Caller: caller, File: called.File, Parallel: l.phase.callShare(), NoCache: l.opts.NoCache, RaiseBudget: l.opts.RaiseBudget}
 }
 
 // id returns the id of a call, "" for nil.
@@ -173,18 +173,6 @@ func (l *loop) resumeCommand(flags string) string {
 		prd = l.opts.Caller.Root
 	}
 	return l.opts.Command("build " + prd + " --resume" + flags)
-}
-
-// callShare returns how many processes a called pipeline may run at once: its share of the
-// limit of this run, if all calls of the phase run at the same time.
-func (l *loop) callShare() int {
-	calls := 0
-	for _, ws := range l.phase.phase.Workstreams {
-		if ws.Calls != "" {
-			calls++
-		}
-	}
-	return max(1, l.opts.Parallel/max(1, calls))
 }
 
 // intoCall makes a task run a called pipeline. The values of the variables go through the

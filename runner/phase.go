@@ -17,6 +17,7 @@ type phaseRun struct {
 	phase           *pipeline.Phase
 	unfinishedNodes int          // nodes that have not ended
 	busySlots       int          // slots that its workstreams use
+	calls           int          // workstreams that call a pipeline
 	entered         bool         // the phase was recorded as started in this run
 	passed          bool         // it was completed in this run
 	openInBatch     map[int]int  // by batch: how many workstreams are neither complete nor skipped
@@ -31,6 +32,12 @@ type phaseRun struct {
 // hasFreeSlot reports whether max_parallel of the phase lets another workstream start.
 func (p *phaseRun) hasFreeSlot() bool {
 	return p.phase.MaxParallel == 0 || p.busySlots < p.phase.MaxParallel
+}
+
+// callShare returns how many processes a called pipeline may run at once: its share of the
+// limit of this run, if all calls of the phase run at the same time.
+func (p *phaseRun) callShare() int {
+	return max(1, p.loop.opts.Parallel/max(1, p.calls))
 }
 
 // runPhase runs a phase. It reports whether the phase is complete or skipped.
@@ -116,8 +123,11 @@ func (p *phaseRun) makeNodes() []*node {
 		nodes[i] = &node{loop: p.loop, ws: ws}
 		byName[ws.Name] = nodes[i]
 	}
-	p.unfinishedNodes = len(nodes)
+	p.unfinishedNodes, p.calls = len(nodes), 0
 	for _, n := range nodes {
+		if n.ws.Calls != "" {
+			p.calls++
+		}
 		p.openInBatch[n.ws.Batch]++
 		for _, name := range n.ws.DependsOn {
 			if up := byName[name]; up != nil {

@@ -21,6 +21,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"sync"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -51,7 +52,7 @@ type Pruned struct {
 	// session and seq name the session and the commit for which the plan was made.
 	session string
 	seq     uint64
-	seen    []time.Time // the recorded times that showed how reliable the clock is
+	clock   retention.Clock // by which the ages were judged
 }
 
 // AddTo adds the ids of the removed checkpoints and archived sessions to a line of the
@@ -148,11 +149,11 @@ func planPrune(ctx context.Context, s *checkpoint.Store, prd string, records []*
 	if len(records) == 0 {
 		return nil, fmt.Errorf("prune %s: %w", prd, checkpoint.ErrNoSession)
 	}
-	p, agreed := &Pruned{PRD: prd, seen: readings(s, records)}, o.Planned.removedIDs()
+	p, agreed := &Pruned{PRD: prd, clock: newClock(s, records)}, o.Planned.removedIDs()
 	if o.Planned != nil {
-		p.seen = append(p.seen, o.Planned.seen...) // since the plan, another PRD may have rewritten its document, and its time with it
+		p.clock = withReadings(p.clock, o.Planned.clock) // since the plan, another PRD may have rewritten its document, and its time with it
 	}
-	pass := retention.Pass{Clock: retention.Clock{Now: s.Now(), Seen: p.seen}, OlderThan: o.OlderThan}
+	pass := retention.Pass{Clock: p.clock, OlderThan: o.OlderThan}
 	if weighed {
 		held, err := inventory.Measure(ctx, s, prd, records)
 		switch {
@@ -331,16 +332,34 @@ func nearest(ref *state.CheckpointRef, steps map[int]*state.CheckpointRef) strin
 
 // Clock returns the present time, with the recorded times that show how reliable it is.
 func Clock(x *checkpoint.Session) retention.Clock {
-	c := retention.Clock{Now: x.Store().Now()}
 	if st := x.State(); st != nil {
-		c.Seen = readings(x.Store(), []*reader.Record{{State: st}})
+		return newClock(x.Store(), []*reader.Record{{State: st}})
+	}
+	return retention.Clock{Now: x.Store().Now()}
+}
+
+// newClock returns the clock by which the ages of the sessions of a PRD are judged. The
+// session of a called pipeline is judged by its own readings alone: a pipeline may call
+// thousands, and each of them would read the documents of all others.
+func newClock(s *checkpoint.Store, records []*reader.Record) retention.Clock {
+	c := retention.Clock{Now: s.Now(), Seen: readings(records)}
+	if !slices.ContainsFunc(records, func(r *reader.Record) bool { return r.State.Caller != nil }) {
+		c.Others = sync.OnceValue(func() []time.Time { return documentTimes(s) })
 	}
 	return c
 }
 
-// readings returns recorded times, which show how reliable the clock is when ages are
-// judged.
-func readings(s *checkpoint.Store, records []*reader.Record) []time.Time {
+// withReadings returns a clock with the readings of another one added.
+func withReadings(c, other retention.Clock) retention.Clock {
+	c.Seen = slices.Concat(c.Seen, other.Seen)
+	if own := c.Others; own != nil && other.Others != nil {
+		c.Others = func() []time.Time { return slices.Concat(own(), other.Others()) }
+	}
+	return c
+}
+
+// readings returns the times that the sessions of a PRD have recorded.
+func readings(records []*reader.Record) []time.Time {
 	var seen []time.Time
 	for _, r := range records {
 		seen = append(seen, r.State.CreatedAt, r.State.UpdatedAt)
@@ -356,10 +375,17 @@ func readings(s *checkpoint.Store, records []*reader.Record) []time.Time {
 			}
 		}
 	}
+	return seen
+}
+
+// documentTimes returns the times in the documents of all PRDs. What can't be read is left
+// out: with fewer readings, retention only keeps more.
+func documentTimes(s *checkpoint.Store) []time.Time {
 	prds, err := s.Reader().PRDs()
 	if err != nil {
-		return seen // with fewer readings, retention only keeps more
+		return nil
 	}
+	var seen []time.Time
 	for _, prd := range prds {
 		d, err := s.Layout().ReadDocument(prd)
 		if err != nil || d == nil {

@@ -244,3 +244,36 @@ func TestARunTrustsTheTimesThatItsPlanSaw(t *testing.T) {
 		t.Errorf("removed the sessions %+v, planned %+v", done.Sessions, plan.Sessions)
 	}
 }
+
+// TestACalledSessionReadsNoOthers: the document of another PRD shows that a session of a
+// called pipeline is too old. It is not read, so that the session stays.
+func TestACalledSessionReadsNoOthers(t *testing.T) {
+	t.Parallel()
+	for _, caller := range []*state.Caller{nil, {PRD: "PRD-009", Session: "S1", Workstream: "w1", Call: "C1", Root: "PRD-009", File: "PRD-009.hcl"}} {
+		c := newScene(t, store.NewMemory())
+		c.Options.Policy.Retention.MaxAge = time.Hour
+		complete := func(prd, session string) {
+			x := checkpointtest.LockPRD(t, c.Open(), prd)
+			e := checkpointtest.StartedOf(prd, session, 1)
+			e.Caller = caller
+			checkpointtest.Must(t, x.Start(e))
+			checkpointtest.Commit(t, x, state.PhaseStarted{Phase: "all"}, state.PhaseCompleted{Phase: "all"}, state.SessionCompleted{})
+			checkpointtest.Must(t, x.Close())
+		}
+		complete("PRD-010", "T1")
+		complete("PRD-010", "T2") // archives T1
+		c.clock.Move(time.Hour)
+		complete("PRD-011", "T3")
+		c.clock.Move(time.Hour)
+		complete("PRD-010", "T4") // T2 is now the newest archived session, which stays
+		want := 1
+		if caller != nil {
+			want = 0
+		}
+		plan, err := prune.Plan(t.Context(), c.Open(), "PRD-010", prune.Options{})
+		checkpointtest.Must(t, err)
+		if len(plan.Sessions) != want || plan.Doubted != 1-want {
+			t.Errorf("called by %v: removes %d sessions and doubts %d, want %d and %d", caller, len(plan.Sessions), plan.Doubted, want, 1-want)
+		}
+	}
+}

@@ -26,15 +26,18 @@ import (
 type Clock struct {
 	Now time.Time
 	// Seen holds recorded readings besides the times of the checkpoints, in any order: at
-	// least the newest reading of this session and of others. More readings give better
-	// ages.
+	// least the newest reading of this session. More readings give better ages.
 	Seen []time.Time
+	// Others returns the readings of other sessions. It is called only if an age stays in
+	// doubt without them, because it may have to read all sessions. It may be nil.
+	Others func() []time.Time
 }
 
 // Passed reports whether more than limit has passed since one of the recorded times, as far
 // as the readings confirm it.
 func (c Clock) Passed(since time.Time, limit time.Duration) bool {
-	v, _ := newAgeRule(Pass{Clock: c}, limit, []time.Time{since}).verdict(since)
+	r := newAgeRule(Pass{Clock: c}, limit, []time.Time{since})
+	v, _ := r.verdict(since)
 	return v == tooOld
 }
 
@@ -67,8 +70,16 @@ func newAgeRule(in Pass, most time.Duration, times []time.Time) ageRule {
 	if in.OlderThan > 0 {
 		r.limit, r.requested = in.OlderThan, true
 	}
-	r.readings = slices.Concat(in.Clock.Seen, times, []time.Time{r.now})
-	r.readings = slices.DeleteFunc(r.readings, r.now.Before)
+	r.take(slices.Concat(in.Clock.Seen, times, []time.Time{r.now}))
+	if in.Clock.Others != nil && slices.ContainsFunc(times, r.doubts) {
+		r.take(slices.Concat(r.readings, in.Clock.Others()))
+	}
+	return r
+}
+
+// take makes the confirmed times follow from readings.
+func (r *ageRule) take(readings []time.Time) {
+	r.readings = slices.DeleteFunc(readings, r.now.Before)
 	slices.SortFunc(r.readings, time.Time.Compare)
 	step, sum := max(r.limit/2, minStep), time.Duration(0)
 	r.passed = make([]time.Duration, len(r.readings))
@@ -77,11 +88,16 @@ func newAgeRule(in Pass, most time.Duration, times []time.Time) ageRule {
 		sum = min(sum, math.MaxInt64-between) + between
 		r.passed[i] = sum
 	}
-	return r
+}
+
+// doubts reports whether the readings do not confirm that a time is too old.
+func (r *ageRule) doubts(created time.Time) bool {
+	v, _ := r.verdict(created)
+	return v == doubtful
 }
 
 // verdict decides about one of the times that were given to newAgeRule, with a reason.
-func (r ageRule) verdict(created time.Time) (verdict, string) {
+func (r *ageRule) verdict(created time.Time) (verdict, string) {
 	age := r.now.Sub(created)
 	switch {
 	case r.now.IsZero() || r.limit <= 0 || age <= r.limit:
@@ -95,7 +111,7 @@ func (r ageRule) verdict(created time.Time) (verdict, string) {
 }
 
 // confirmed returns the confirmed time since one of the readings.
-func (r ageRule) confirmed(since time.Time) time.Duration {
+func (r *ageRule) confirmed(since time.Time) time.Duration {
 	i, _ := slices.BinarySearchFunc(r.readings, since, time.Time.Compare)
 	return r.passed[len(r.passed)-1] - r.passed[i]
 }

@@ -79,6 +79,34 @@ func TestAges(t *testing.T) {
 	}
 }
 
+// TestOthersSettleDoubts: the readings of other sessions count, and are asked for only if an
+// age is in doubt without them.
+func TestOthersSettleDoubts(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name        string
+		age         time.Duration
+		seen        []time.Time
+		want, asked bool
+	}{
+		{"young", 6 * day, nil, false, false},
+		{"confirmed without them", 10 * day, []time.Time{noon().Add(-7 * day), noon().Add(-4 * day)}, true, false},
+		{"confirmed by them", 10 * day, nil, true, true},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			asked := false
+			c := Clock{Now: noon(), Seen: tt.seen, Others: func() []time.Time {
+				asked = true
+				return []time.Time{noon().Add(-7 * day), noon().Add(-4 * day)}
+			}}
+			if got := c.Passed(noon().Add(-tt.age), 7*day); got != tt.want || asked != tt.asked {
+				t.Errorf("passed: %t, want %t; asked the others: %t, want %t", got, tt.want, asked, tt.asked)
+			}
+		})
+	}
+}
+
 func TestDurationsForPeople(t *testing.T) {
 	t.Parallel()
 	for d, want := range map[time.Duration][2]string{
