@@ -178,7 +178,7 @@ func (b *builder) checkWorkstreamName(ref reference, failed func(string, string,
 	if def == nil {
 		return failed("Unknown workstream", "There is no workstream named %q.%s", ref.name, didYouMean(ref.name, maps.Keys(b.scope.blocks)))
 	}
-	keyed := ref.hasKey || ref.keyExpr != nil
+	keyed := ref.hasKey || ref.keyExpr != nil || ref.loopKeys != nil
 	attr, rng, hasAttr := ref.attribute()
 	switch {
 	case keyed && !def.forEach:

@@ -362,22 +362,22 @@ func (b *builder) checkOrder(a *argument, fr frame, pos position) []target {
 	}
 	targets := b.checkReads(a, pos)
 	for _, ref := range a.refs {
-		if ref.kind != kindWorkstream || ref.keyExpr != nil && !b.checked[a] {
+		if ref.kind != kindWorkstream || (ref.keyExpr != nil || ref.loopKeys != nil) && !b.checked[a] {
 			continue
 		}
-		t, ok, diags := b.scope.target(ref, fr)
+		named, complete, diags := b.scope.targets(ref, fr)
 		b.addDiagnostics(diags)
-		if !ok {
-			continue
+		for _, t := range named {
+			if !t.def.forEach {
+				t.instance = nil
+			}
+			switch reason := pos.reaches(t); {
+			case reason == "":
+				targets = append(targets, t)
+			case complete:
+				b.errorf("Result of a workstream that does not run earlier", ref.rng, "%s", reason)
+			}
 		}
-		if !t.def.forEach {
-			t.instance = nil
-		}
-		if reason := pos.reaches(t); reason != "" {
-			b.errorf("Result of a workstream that does not run earlier", ref.rng, "%s", reason)
-			continue
-		}
-		targets = append(targets, t)
 	}
 	return targets
 }
@@ -403,7 +403,7 @@ func (pos position) reaches(t target) string {
 	case pos.ws.waitsFor(t):
 		return ""
 	case t.def == pos.ws.def && t.instance == nil && t.def.forEach:
-		return failed(t.written(), " stands for all instances of the block here, and ", pos.describe(), " belongs to one of them. It can use the result of an instance on which that one depends, by a key that is no variable of a for expression: ", t.written(), "[\"KEY\"].")
+		return failed(t.written(), " stands for all instances of the block here, and ", pos.describe(), " belongs to one of them. It can use the results of instances on which that one depends, by keys that are known without a result: ", t.written(), "[\"KEY\"].")
 	case t.def == pos.ws.def && (t.instance == nil || t.instance == pos.ws):
 		return failed("T", pos.describe()[1:], " cannot use its own result. Its own gates can.")
 	}
@@ -427,6 +427,9 @@ func (t target) batch() int {
 // or through other workstreams. Everything waits for smaller batches only, so the walk ends at
 // the batch of the target.
 func (w *Workstream) waitsFor(t target) bool {
+	if slices.Contains(w.deps, t) { // the walk would copy all of them, for each of them
+		return true
+	}
 	waits, _ := w.walkTo(t)
 	return waits
 }

@@ -139,6 +139,29 @@ func TestInstancesDoNotCountTheirSource(t *testing.T) {
 	}
 }
 
+// TestLoopOverUnexpanded: a for expression names instances that are not known yet. Until they
+// are, that is no mistake.
+func TestLoopOverUnexpanded(t *testing.T) {
+	t.Parallel()
+	p := build(t, fmt.Sprintf(fanned, `toset(jsondecode(workstream.split.outputs.names))`, `
+    }
+    workstream "part" {
+      depends_on = [for name in ["a", "b"] : workstream.page[name]]
+      command    = [for name in ["a", "b"] : workstream.page[name].outputs.text]
+    }
+    workstream "group" {
+      for_each   = { (workstream.split.outputs.names) = ["a"] }
+      depends_on = [for name in each.value : workstream.page[name]]
+      command    = [for name in each.value : workstream.page[name].outputs.text]
+`), Inputs{})
+	p = withElements(t, p, splitResults(map[string]string{"names": `["a","b","c"]`}), everyPhase)
+	for name, want := range map[string][]string{"part": {`page["a"]`, `page["b"]`}, `group["[\"a\",\"b\",\"c\"]"]`: {`page["a"]`}} {
+		if got := p.Workstream(name).Upstream; !cmp.Equal(got, want) {
+			t.Errorf("%s depends on %q, want %q", name, got, want)
+		}
+	}
+}
+
 func withElements(t *testing.T, p *Pipeline, r Results, within func(*Phase) bool) *Pipeline {
 	t.Helper()
 	expanded, err := p.WithElements(r, within)

@@ -71,8 +71,11 @@ func TestFirstMistakes(t *testing.T) {
 			"two bad globs of three", inWorkstream("script = \"true\"\ninputs = [\n  \"a/*\",\n  \"b[\",\n  \"c/../../d\",\n]"),
 			[]string{`7: Invalid glob: "b[" in "inputs"`, `8: Path outside the workspace: "c/../../d" in "inputs"`},
 		},
-		{"instances of the own block in a for expression", inWorkstream("for_each = { x = [\"y\"], y = [] }\ndepends_on = [for k in each.value : workstream.w[k]]\nscript = \"echo ${join(\",\", [for k in each.value : workstream.w[k].status])}\""), []string{
-			`6: Result of a workstream that does not run earlier: workstream.w stands for all instances of the block here, and the workstream w["x"] belongs to one of them. It can use the result of an instance on which that one depends`,
+		{"all instances of the own block", inWorkstream("for_each = { x = [\"y\"], y = [] }\ndepends_on = [for k in each.value : workstream.w[k]]\nscript = \"echo ${join(\",\", [for k, w in workstream.w : w.status])}\""), []string{
+			`6: Result of a workstream that does not run earlier: workstream.w stands for all instances of the block here, and the workstream w["x"] belongs to one of them. It can use the results of instances on which that one depends`,
+		}},
+		{"an instance of the own block that is not chosen", inWorkstream("for_each = { x = [\"y\"], y = [], z = [] }\ndepends_on = [for k in each.value : workstream.w[k]]\nscript = \"echo ${join(\",\", [for k in [\"y\", \"z\"] : workstream.w[k].status if each.key == \"x\"])}\""), []string{
+			`6: Result of a workstream that does not run earlier: It is not certain that workstream.w["z"] has completed before the workstream w["x"] starts. Add workstream.w["z"] to depends_on of w.`,
 		}},
 		{"another instance of the own block", inWorkstream("for_each = toset([\"x\", \"y\"])\nscript = each.key == \"x\" ? \"true\" : workstream.w[\"x\"].status"), []string{
 			`5: Result of a workstream that does not run earlier: The workstream w["x"] cannot use its own result. Its own gates can.`,

@@ -49,6 +49,7 @@ type reference struct {
 	key       string        // of workstream.X["key"]
 	hasKey    bool
 	keyExpr   *argument // of workstream.X[expression]
+	loopKeys  *argument // of workstream.X[expression] with variables of for expressions: all keys, in nested lists
 	traversal hcl.Traversal
 	rng       hcl.Range
 }
@@ -62,7 +63,7 @@ func (r reference) source() string {
 	switch {
 	case r.hasKey:
 		return fmt.Sprintf("%s[%q]", s, r.key)
-	case r.keyExpr != nil:
+	case r.keyExpr != nil, r.loopKeys != nil:
 		return s + "[…]"
 	}
 	return s
@@ -84,8 +85,12 @@ func findReferences(expr hclsyntax.Expression) []reference {
 	for _, traversal := range hclsyntax.Variables(expr) {
 		ref := newReference(traversal)
 		if ix, ok := indexed[ref.rng.Start.Byte]; ok && ref.kind == kindWorkstream && len(traversal) == 2 {
-			ref.keyExpr = newArgument("key", ix.key.Range(), ix.key, nil)
 			ref.rest = ix.rest
+			if ix.loops {
+				ref.loopKeys = ix.key
+			} else {
+				ref.keyExpr = ix.key
+			}
 			ref.rng = hcl.RangeBetween(ref.rng, ix.rng)
 		}
 		refs = append(refs, ref)
@@ -135,63 +140,6 @@ func stepName(step hcl.Traverser) (string, bool) {
 		}
 	}
 	return "", false
-}
-
-// indexedReference is workstream.X[expression], which is not a single traversal in HCL.
-type indexedReference struct {
-	key  hclsyntax.Expression
-	rest hcl.Traversal
-	rng  hcl.Range
-}
-
-// findIndexed finds every workstream.X[expression] whose key can be evaluated without
-// results, by the offset of its beginning. If the key uses another value, such as a
-// result or the variable of a for expression, the reference is one to the whole block.
-func findIndexed(expr hclsyntax.Expression) map[int]indexedReference {
-	var found map[int]indexedReference
-	shadowed := false
-	// The visitor never returns diagnostics.
-	_ = hclsyntax.VisitAll(expr, func(node hclsyntax.Node) hcl.Diagnostics {
-		if loop, ok := node.(*hclsyntax.ForExpr); ok {
-			shadowed = shadowed || rootKinds[loop.KeyVar] != 0 || rootKinds[loop.ValVar] != 0
-		}
-		var rest hcl.Traversal
-		rng := node.Range()
-		relative, ok := node.(*hclsyntax.RelativeTraversalExpr)
-		if ok {
-			node, rest = relative.Source, relative.Traversal
-		}
-		index, ok := node.(*hclsyntax.IndexExpr)
-		if !ok || !staticKey(index.Key) {
-			return nil
-		}
-		coll, ok := index.Collection.(*hclsyntax.ScopeTraversalExpr)
-		if !ok || coll.Traversal.RootName() != "workstream" || len(coll.Traversal) != 2 {
-			return nil
-		}
-		start := coll.Range().Start.Byte
-		if _, seen := found[start]; seen {
-			return nil // already found as a part of a longer traversal
-		}
-		if found == nil {
-			found = map[int]indexedReference{}
-		}
-		found[start] = indexedReference{key: index.Key, rest: rest, rng: rng}
-		return nil
-	})
-	if shadowed {
-		return nil // a key may refer to the variable of the for expression
-	}
-	return found
-}
-
-func staticKey(key hclsyntax.Expression) bool {
-	for _, traversal := range hclsyntax.Variables(key) {
-		if rootKinds[traversal.RootName()]&kindStatic == 0 {
-			return false
-		}
-	}
-	return true
 }
 
 // rootNames lists the roots of references, for messages.

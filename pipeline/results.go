@@ -3,10 +3,12 @@ package pipeline
 import (
 	"encoding/json"
 	"fmt"
+	"iter"
 	"maps"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/zclconf/go-cty/cty"
+	"github.com/zclconf/go-cty/cty/convert"
 )
 
 // resultType is the type of workstream.X. For a block with for_each it is the type of
@@ -36,7 +38,20 @@ func (t target) instances() []*Workstream {
 	return t.def.instances
 }
 
-// target resolves a reference to a workstream. It returns false without a diagnostic if
+// allInstances yields the instances of targets.
+func allInstances(targets []target) iter.Seq[*Workstream] {
+	return func(yield func(*Workstream) bool) {
+		for _, t := range targets {
+			for _, ws := range t.instances() {
+				if !yield(ws) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// target resolves a reference to one workstream, instance or block. It returns false without a diagnostic if
 // the block or its keys could not be determined.
 func (s *scope) target(ref reference, fr frame) (target, bool, hcl.Diagnostics) {
 	def := s.blocks[ref.name]
@@ -62,6 +77,62 @@ func (s *scope) target(ref reference, fr frame) (target, bool, hcl.Diagnostics) 
 		return target{}, false, hcl.Diagnostics{def.noInstance(key, ref.rng)}
 	}
 	return target{def: def, instance: instance}, true, nil
+}
+
+// targets resolves a reference to a workstream to all that it names. If the keys of a reference
+// in a for expression can't be evaluated, it names the whole block. If they or those of the
+// block are not known yet, complete is false: it names the whole block until they are.
+func (s *scope) targets(ref reference, fr frame) (named []target, complete bool, diags hcl.Diagnostics) {
+	def := s.blocks[ref.name]
+	if ref.loopKeys == nil || def == nil || !def.forEach {
+		t, ok, diags := s.target(ref, fr)
+		if !ok {
+			return nil, false, diags
+		}
+		return []target{t}, true, diags
+	}
+	whole := []target{{def: def}}
+	value, diags := s.evaluate(ref.loopKeys, fr, cty.DynamicPseudoType)
+	if diags.HasErrors() {
+		return whole, true, nil // the expression itself fails, unless it does not come to the key
+	}
+	if def.unknownKeys || !value.IsWhollyKnown() {
+		return whole, false, nil
+	}
+	keys, ok := nestedTexts(nil, value)
+	if !ok {
+		return whole, true, nil
+	}
+	named, seen := []target{}, make(map[string]bool, len(keys))
+	for _, key := range keys {
+		// A key that the block does not have is an error where the expression is evaluated.
+		if instance := def.byKey[key]; instance != nil && !seen[key] {
+			seen[key] = true
+			named = append(named, target{def: def, instance: instance})
+		}
+	}
+	return named, true, nil
+}
+
+// nestedTexts appends the texts in nested lists. It returns false if there is anything else
+// among them, or if one is sensitive.
+func nestedTexts(texts []string, value cty.Value) (_ []string, ok bool) {
+	if value.IsMarked() || value.IsNull() {
+		return nil, false
+	}
+	if value.Type().IsTupleType() {
+		for _, elem := range value.AsValueSlice() {
+			if texts, ok = nestedTexts(texts, elem); !ok {
+				return nil, false
+			}
+		}
+		return texts, true
+	}
+	text, err := convert.Convert(value, cty.String)
+	if err != nil {
+		return nil, false
+	}
+	return append(texts, text.AsString()), true
 }
 
 // noInstance returns the error for a key that the block does not have.
@@ -208,15 +279,12 @@ func (s *scope) workstreamValue(a *argument, fr frame, v view) (cty.Value, hcl.D
 			blocks[ref.name] = def.unknownResult()
 			continue
 		}
-		t, ok, more := s.target(ref, fr)
+		named, _, more := s.targets(ref, fr)
 		diags = append(diags, more...)
-		if !ok {
-			continue
-		}
-		if def.forEach && elements[ref.name] == nil {
+		if def.forEach && named != nil && elements[ref.name] == nil {
 			elements[ref.name] = map[string]cty.Value{}
 		}
-		for _, ws := range t.instances() {
+		for ws := range allInstances(named) {
 			value, diag := ws.result(fr.results, ref, v)
 			switch {
 			case diag != nil:
@@ -283,16 +351,17 @@ func (s *scope) missingOutputs(a *argument, fr frame) hcl.Diagnostics {
 		if attr, _, _ := ref.attribute(); attr != "outputs" || !ok {
 			continue
 		}
-		t, ok, _ := s.target(ref, fr)
-		if !ok || len(t.instances()) != 1 {
-			continue
+		named, _, _ := s.targets(ref, fr)
+		for _, t := range named {
+			if len(t.instances()) != 1 {
+				continue
+			}
+			ws := t.instances()[0]
+			result, ok := fr.results.Workstream(ws.Name)
+			if _, set := result.Outputs[name]; ok && !set {
+				diags = append(diags, missingOutput(ws.Name, name, result, ref))
+			}
 		}
-		ws := t.instances()[0]
-		result, ok := fr.results.Workstream(ws.Name)
-		if _, set := result.Outputs[name]; !ok || set {
-			continue
-		}
-		diags = append(diags, missingOutput(ws.Name, name, result, ref))
 	}
 	return diags
 }

@@ -170,11 +170,8 @@ func (p *processDef) sensitiveNeeds(fr frame) []SensitiveNeed {
 			if len(names) == 0 {
 				continue
 			}
-			t, ok, _ := p.scope.target(ref, fr) // the builder has reported mistakes
-			if !ok {
-				continue
-			}
-			for _, ws := range t.instances() {
+			named, _, _ := p.scope.targets(ref, fr) // the builder has reported mistakes
+			for ws := range allInstances(named) {
 				for _, name := range names {
 					needs = append(needs, SensitiveNeed{ws.Name, name})
 				}

@@ -8,8 +8,8 @@ contigs := gut.1 gut.2 soil.1 $(if $(added),gut.3)
 all: results/contigs.tsv
 $(samples:%=out/cleaned/%): out/cleaned/%: clean.awk reads/%.fastq; $(call done,clean["$*"])
 
-# An expression that picks instances with a for names all of them, so each place waits for all.
-out/pooled/gut out/pooled/soil: out/pooled/%: $(samples:%=out/cleaned/%); $(call done,pool["$*"])
+out/pooled/gut: out/cleaned/gut_1 out/cleaned/gut_2; $(call done,pool["gut"])
+out/pooled/soil: out/cleaned/soil_1 out/cleaned/soil_2; $(call done,pool["soil"])
 
 # A phase that repeats runs as a whole in its second iteration.
 out/assembled: assemble.awk out/pooled/gut out/pooled/soil
