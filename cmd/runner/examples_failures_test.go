@@ -4,7 +4,6 @@ import (
 	"errors"
 	"io/fs"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -19,6 +18,7 @@ func TestFailingWorkflows(t *testing.T) {
 	type step struct {
 		args string
 		exit int
+		says string // a text that the output must contain
 	}
 	tests := []struct {
 		name            string
@@ -29,24 +29,29 @@ func TestFailingWorkflows(t *testing.T) {
 		completed       map[string]string // as failed
 	}{
 		{
-			name: "dagu", file: "data/rates.csv", good: "usd,0.86", bad: "usd,0",
-			fails:     []step{{"build PRD-106", 1}},
-			failed:    map[string]string{"handler.txt": "failed", "work": "", "out/merged.csv": ""},
-			repaired:  []step{{"build PRD-106 --resume", 0}, {"build PRD-106 --resume", 6}},
+			name: "dagu", file: "data/rates.csv", good: "1.15\nusd,0.86\n", bad: "1.15\n",
+			fails: []step{
+				{"build PRD-106", 1, "merge failed"}, {"logs PRD-106 merge", 0, "out/orders/table.csv:3: no rate of USD"},
+				{"logs PRD-106 clean", 0, "2 work/merged.csv"}, // the orders before that one
+			},
+			failed: map[string]string{"handler.txt": "failed", "work": "", "out/rates.csv": "GBP,1.15\n", "out/merged.csv": ""},
+			repaired: []step{
+				{"build PRD-106 --resume", 0, "PRD-106 complete"}, {"logs PRD-106 clean", 0, "6 work/merged.csv"}, {"build PRD-106 --resume", 6, ""},
+			},
 			completed: map[string]string{"handler.txt": "complete", "work": "", "out/report.txt": "899.58"},
 		},
 		{
 			name: "argo", file: "store/store.go", good: "Mean: h.Mean + p.Value", bad: "Mean: p.Value",
-			fails:     []step{{"build PRD-107", 1}},
+			fails:     []step{{"build PRD-107", 1, "unit failed"}, {"logs PRD-107 unit", 0, "--- FAIL: TestStore"}},
 			failed:    map[string]string{"out/status.txt": "build completed\nunit failed\ncoverage-line blocked", "out/issue.md": "- unit has failed", "out/summary.txt": ""},
-			repaired:  []step{{"build PRD-107 --resume", 0}},
+			repaired:  []step{{"build PRD-107 --resume", 0, "PRD-107 complete"}},
 			completed: map[string]string{"out/status.txt": "unit completed\ncoverage-line completed", "out/summary.txt": "server01,10,5.50"},
 		},
 		{
 			name: "deployment", file: "migrations/0002_currency.awk", good: `",eur"`, bad: `"eur"`,
-			fails:     []step{{"build PRD-108", 3}, {"approve PRD-108", 0}, {"build PRD-108 --resume", 1}},
+			fails:     []step{{"build PRD-108", 3, "go-ahead"}, {"approve PRD-108", 0, ""}, {"build PRD-108 --resume", 1, "migrate-smoke (migrate) failed"}},
 			failed:    map[string]string{"production/data/orders.csv": "1001,ana,2500\n", "production/data/schema.txt": "1", "production/traffic.txt": "primary 100", "production/releases/2.0.txt": "canary", "deployments.txt": "2.0: failed"},
-			repaired:  []step{{"build PRD-108 --resume", 3}, {"approve PRD-108", 0}, {"build PRD-108 --resume", 0}},
+			repaired:  []step{{"build PRD-108 --resume", 3, "go-ahead"}, {"approve PRD-108", 0, ""}, {"build PRD-108 --resume", 0, "PRD-108 complete"}},
 			completed: map[string]string{"production/data/orders.csv": "1001,ana,2500,eur\n", "production/releases/2.0.txt": "production", "deployments.txt": "2.0: complete"},
 		},
 	}
@@ -57,15 +62,7 @@ func TestFailingWorkflows(t *testing.T) {
 			run := func(steps []step) {
 				t.Helper()
 				for _, s := range steps {
-					cmd := exec.Command(binary, strings.Fields(s.args)...)
-					cmd.Dir = dir
-					out, err := cmd.CombinedOutput()
-					if cmd.ProcessState == nil {
-						t.Fatal(err)
-					}
-					if got := cmd.ProcessState.ExitCode(); got != s.exit {
-						t.Fatalf("runner %s: exit code %d, want %d\n%s", s.args, got, s.exit, out)
-					}
+					expect(t, runExample(t, binary, dir, s.exit, s.args), s.says)
 				}
 			}
 			replaceInFile(t, filepath.Join(dir, tt.file), tt.good, tt.bad)

@@ -6,7 +6,8 @@
 #   runner -C examples/workflows/dagu logs PRD-106 reconcile
 #   runner -C examples/workflows/dagu build PRD-106 --resume --var close=true
 #
-# Take a rate out of data/rates.csv: the build fails, and its handlers run all the same.
+# Take the rate of usd out of data/rates.csv: some orders can't be merged any more, the build fails, and its
+# handlers run all the same: handler.txt says so, and what the merge has left in work/ is removed.
 #
 # Origin: the examples of https://github.com/dagu-org/dagu (GPL-3.0): complex_dag.yaml has the graph,
 # example_2.yaml the precondition, the step that may fail and the handlers, and
@@ -71,16 +72,13 @@ pipeline "PRD-106" {
 
     workstream "merge" {
       depends_on = [workstream.table, workstream.validate-file]
+      inputs     = ["merge.awk"]
       artifacts  = ["out/merged.csv"]
       script     = <<-EOT
         mkdir -p work
-        sort -t , -k 4,4 -o work/orders.csv out/orders/table.csv
-        join -t , -1 4 -2 1 -o 1.1,1.3,1.5,2.3,2.4 work/orders.csv out/prices/table.csv > work/priced.csv
-        awk -F , '
-          FNR == NR { rate[$1] = $2; next }
-          !($5 in rate) { print "no rate of " $5; exit 1 }
-          { printf "%s,%s,%.2f\n", $1, $2, $3 * $4 * rate[$5] }' out/rates.csv work/priced.csv > out/merged.csv
-        awk 'END { print "metric.merged=" NR }' out/merged.csv >> "$RUNNER_OUTPUT"
+        awk -f merge.awk out/rates.csv out/prices/table.csv out/orders/table.csv > work/merged.csv
+        awk 'END { print "metric.merged=" NR }' work/merged.csv >> "$RUNNER_OUTPUT"
+        sort -o out/merged.csv work/merged.csv
       EOT
 
       gate "every-order-has-a-price" {
@@ -136,6 +134,6 @@ pipeline "PRD-106" {
   # What the other phases leave behind is removed, however they ended.
   phase "exit" {
     run_on = "always"
-    workstream "clean" { script = "rm -rf work" }
+    workstream "clean" { script = "if [ -d work ]; then find work -type f -exec wc -l {} +; rm -r work; fi" }
   }
 }

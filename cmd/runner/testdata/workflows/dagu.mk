@@ -7,7 +7,7 @@ $(tables): out/%/table.csv: out/month data/%.csv table.hcl; $(call done,table["$
 out/checked: data/rates.csv; $(call done,check-file)
 out/rates.csv: out/checked data/rates.csv; $(call done,copy-file)
 out/validated: out/rates.csv; $(call done,validate-file)
-out/merged.csv: $(tables) out/validated; $(call done,merge)
+out/merged.csv: $(tables) out/validated merge.awk; $(call done,merge)
 out/totals.csv: out/merged.csv; $(call done,calculate)
 out/report.txt: out/totals.csv; $(call done,report)
 out/reconciled: out/totals.csv data/ledger.csv reconcile.awk; $(call done,reconcile)
