@@ -7,10 +7,13 @@ import (
 	"os/exec"
 	"path"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/bmatcuk/doublestar/v4"
+
+	"prdrunner/pipeline"
 )
 
 // TestExamples runs the commands that each example names in its README and comments, in a
@@ -92,24 +95,57 @@ func TestExamples(t *testing.T) {
 	}
 }
 
-// TestEveryExampleIsRun checks that TestExamples runs every example that has a pipeline,
-// except cashier, the largest, which TestKill runs, and notify, which needs a server:
-// TestChatIsNotified and TestMailIsSent run it.
+// TestEveryExampleIsRun checks that a test of this package runs each pipeline below examples. A
+// file without a test of its own must be called or included by a pipeline that has one.
 func TestEveryExampleIsRun(t *testing.T) {
 	t.Parallel()
-	source, err := os.ReadFile("examples_test.go")
+	const examples = "../../examples"
+	files, err := doublestar.Glob(os.DirFS(examples), "**/*.hcl")
+	if err != nil || len(files) == 0 {
+		t.Fatal("no example is found: ", err)
+	}
+	tests := testsOfExamples(t)
+	run, ids := map[string]bool{}, map[string]string{}
+	for _, name := range files {
+		source, err := os.ReadFile(filepath.Join(examples, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		file, _ := pipeline.Parse(source, path.Base(name))
+		id := file.ID()
+		if other, taken := ids[id]; taken && id != "" {
+			t.Errorf("%s and %s have the same id, so it is not known which of them a test runs", other, name)
+		}
+		ids[id] = name
+		if id == "" || !regexp.MustCompile(`"build(", "| )`+regexp.QuoteMeta(id)+`\b`).MatchString(tests) {
+			continue
+		}
+		dir := path.Dir(name)
+		for used := range file.Including(pipeline.Inputs{Workspace: filepath.Join(examples, dir)}).Sources() {
+			run[path.Join(dir, used)] = true
+		}
+	}
+	for _, name := range files {
+		if !run[name] {
+			t.Errorf("no test runs examples/%s", name)
+		}
+	}
+}
+
+// testsOfExamples returns the source of the tests that run examples.
+func testsOfExamples(t *testing.T) string {
+	t.Helper()
+	names, err := filepath.Glob("examples*_test.go")
 	if err != nil {
 		t.Fatal(err)
 	}
-	pipelines, err := doublestar.Glob(os.DirFS("../../examples"), "{*,workflows/*}/*.hcl")
-	if err != nil || len(pipelines) == 0 {
-		t.Fatal("no example is found: ", err)
-	}
-	for _, pipeline := range pipelines {
-		name := path.Dir(pipeline)
-		elsewhere := name == "cashier" || name == "notify"
-		if !elsewhere && !bytes.Contains(source, []byte(`{"`+name+`", []step{`)) {
-			t.Errorf("no test runs examples/%s", pipeline)
+	var all strings.Builder
+	for _, name := range append(names, "kill_test.go") { // TestKill runs cashier, the largest
+		source, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
 		}
+		all.Write(source)
 	}
+	return all.String()
 }
