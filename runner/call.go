@@ -83,7 +83,7 @@ func (n *node) newCall(called *pipeline.Called) *Call {
 	rec := st.Workstream(n.ws.Name)
 	id := rec.Call
 	// Artifacts that were edited or are gone must be made again, whatever else has changed.
-	n.callGoesOn = len(l.facts.Conflicts[n.ws.Name]) == 0 && plan.CallGoesOn(rec, n.step.Changes, n.digest, l.pipeline)
+	n.callGoesOn = len(l.facts.Conflicts[n.ws.Name]) == 0 && plan.CallGoesOn(rec, n.step.Changes, n.digest)
 	if !n.callGoesOn {
 		id = uuid.NewString()
 	}

@@ -4,14 +4,13 @@ import (
 	"slices"
 
 	"prdrunner/checkpoint/state"
-	"prdrunner/pipeline"
 )
 
 // CallGoesOn reports whether the next attempt of a workstream that calls a pipeline continues
 // the session of its last call. Otherwise the called pipeline begins anew, as a command would.
 // changes are what has changed since a result on record, and digest is what the attempt runs
 // from.
-func CallGoesOn(rec *state.Workstream, changes []Change, digest state.Digest, p *pipeline.Pipeline) bool {
+func CallGoesOn(rec *state.Workstream, changes []Change, digest state.Digest) bool {
 	switch {
 	case rec.Call == "":
 		return false
@@ -20,27 +19,32 @@ func CallGoesOn(rec *state.Workstream, changes []Change, digest state.Digest, p 
 	case rec.Error != nil && (rec.Error.Outcome == state.OutcomeResult || rec.Error.Gate != ""):
 		return false // the called pipeline is complete, and what it has made is wrong
 	}
-	return rec.Digest.Inputs == digest.Inputs && !upstreamChanged(rec.Digest, digest, p)
+	return rec.Digest.Inputs == digest.Inputs && !upstreamChanged(rec.Digest, digest)
 }
 
-// upstreamChanged reports whether the results that a workstream runs from have changed. A
-// workstream with sensitive outputs does not count: it runs again only because they are not stored.
-func upstreamChanged(was, is state.Digest, p *pipeline.Pipeline) bool {
+// upstreamChanged reports whether the results that a workstream runs from have changed.
+func upstreamChanged(was, is state.Digest) bool {
 	if was.Upstream == is.Upstream {
 		return false
 	}
 	names := differingKeys(was.Results, is.Results)
 	return len(names) == 0 || slices.ContainsFunc(names, func(name string) bool {
-		ws := p.Workstream(name)
-		return ws == nil || len(ws.SensitiveOutputs) == 0
+		return !sameResult(was.Results[name], is.Results[name])
 	})
 }
 
 // OnlyDefinitionChanged reports whether a result is out of date only because of how the
-// workstream is defined: the called file, or the values that it gets. A called pipeline finds
-// out by itself what it must run again for that.
+// workstream is defined: the called file, or the values that it gets. A sensitive output that
+// was made again is such a value. A called pipeline finds out by itself what it must run again
+// for that.
 func OnlyDefinitionChanged(changes []Change) bool {
 	return len(changes) > 0 && !slices.ContainsFunc(changes, func(c Change) bool {
-		return c.Component != "definition" && c.Component != "variables"
+		switch c.Component {
+		case "definition", "variables":
+			return false
+		case "upstream":
+			return c.Name == "" || !sameResult(c.Old, c.New)
+		}
+		return true
 	})
 }

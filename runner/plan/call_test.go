@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"prdrunner/checkpoint/state"
-	"prdrunner/pipeline"
 )
 
 func TestCallGoesOn(t *testing.T) {
@@ -20,6 +19,9 @@ func TestCallGoesOn(t *testing.T) {
 			all = append(all, Change{Component: c})
 		}
 		return all
+	}
+	ranAgain := func(was, is string) []Change {
+		return []Change{{Component: "upstream", Name: "login", Old: was, New: is}}
 	}
 	for name, test := range map[string]struct {
 		rec      *state.Workstream
@@ -42,6 +44,9 @@ func TestCallGoesOn(t *testing.T) {
 		"done, and inputs have changed":           {with(state.Completed, nil), changed("inputs"), "u", false},
 		"done, and inputs and definition":         {with(state.Succeeded, nil), changed("inputs", "definition"), "u", false},
 		"done, and upstream has changed":          {with(state.Completed, nil), changed("upstream"), "v", false},
+		"done, and made again for a secret":      {with(state.Completed, nil), ranAgain("x run 2", "x run 7"), "v", true},
+		"done, and another secret":               {with(state.Completed, nil), ranAgain("x run 2", "y run 7"), "v", false},
+		"done, and too many results to list":     {with(state.Completed, nil), changed("upstream"), "v", false},
 		"done, and artifacts are gone":            {with(state.Completed, nil), changed("artifacts"), "u", false},
 		"failed, which is allowed, and edited":    {allowed, changed("definition"), "u", true},
 		"failed, which is allowed, and new files": {allowed, changed("inputs"), "u", false},
@@ -50,7 +55,7 @@ func TestCallGoesOn(t *testing.T) {
 		if digest.Upstream != test.upstream {
 			digest.Inputs = "i"
 		}
-		if got := CallGoesOn(test.rec, test.changes, digest, &pipeline.Pipeline{}); got != test.want {
+		if got := CallGoesOn(test.rec, test.changes, digest); got != test.want {
 			t.Errorf("%s: %v", name, got)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 
 	"prdrunner/checkpoint/ledger"
 	"prdrunner/checkpoint/state"
@@ -139,7 +140,10 @@ func DigestFiles(files []state.Artifact) string {
 }
 
 // resultDigest returns the digest of a workstream's result, as its dependents see it: its
-// outputs and artifacts and, unless its effect is pure, the run that made them.
+// outputs and artifacts and, unless its effect is pure, the run that made them. The values of
+// sensitive outputs are not on record, so that what they were made from counts in their place.
+// Such a workstream runs again whenever a run needs these values, and its run stands apart:
+// see sameResult.
 func resultDigest(w *state.Workstream, ws *pipeline.Workstream) string {
 	if w == nil || w.Status == state.Skipped {
 		return "skipped"
@@ -151,11 +155,45 @@ func resultDigest(w *state.Workstream, ws *pipeline.Workstream) string {
 	for _, name := range slices.Sorted(maps.Keys(w.Outputs)) {
 		parts = append(parts, name, string(w.Outputs[name]))
 	}
-	if ws.Effect != pipeline.Pure {
-		parts = append(parts, fmt.Sprintf("run %d", w.WorkSeq))
+	run := fmt.Sprintf("run %d", w.WorkSeq)
+	switch {
+	case len(ws.SensitiveOutputs) > 0:
+		sum := digestParts(append(parts, madeFrom(w.Digest)...)...)
+		if ws.Effect == pipeline.Pure {
+			return sum
+		}
+		return sum + " " + run
+	case ws.Effect != pipeline.Pure:
+		parts = append(parts, run)
 	}
 	return digestParts(parts...)
 }
+
+// madeFrom lists what a result was made from: the components of its digest, without the runs
+// that made results with sensitive outputs.
+func madeFrom(d state.Digest) []string {
+	parts := []string{d.Definition, d.Inputs}
+	for _, name := range slices.Sorted(maps.Keys(d.Variables)) {
+		parts = append(parts, name, d.Variables[name])
+	}
+	if d.Results == nil {
+		return append(parts, d.Upstream)
+	}
+	for _, name := range slices.Sorted(maps.Keys(d.Results)) {
+		parts = append(parts, name, withoutRun(d.Results[name]))
+	}
+	return parts
+}
+
+// withoutRun returns the digest of a result without the run that made it, if that stands apart.
+func withoutRun(result string) string {
+	sum, _, _ := strings.Cut(result, " run ")
+	return sum
+}
+
+// sameResult reports whether two digests of results differ at most in the run that made them,
+// where a workstream ran again for its sensitive outputs.
+func sameResult(a, b string) bool { return withoutRun(a) == withoutRun(b) }
 
 // digestChanges lists the differences between two digests, component by component. The
 // definition comes last, because a changed variable or output tells the user more.
