@@ -31,6 +31,7 @@ type attemptResult struct {
 	note        string         // a warning for the user
 	outside     []string       // files outside the scope of a protected workstream that changed
 	paused      *pausedCalls   // the called pipeline waits for a person; nil: it does not
+	callBegan   bool           // the called pipeline has a session
 	notExecuted bool           // the task was not executed, because an earlier attempt's partial work could not be undone
 	unready     bool           // the task was not executed, because its environment could not be read
 	lacksNeeds  bool           // the task was not executed, because it needs secrets or services, which are not there yet
@@ -58,7 +59,10 @@ func (n *node) runTask(ctx context.Context, task Task, in *survey.Surveyor) atte
 		res, err = l.execute(ctx, task, &sink)
 		follower.Stop()
 	}
-	r := attemptResult{began: sink.started, result: res, unready: task.unready != nil}
+	r := attemptResult{began: sink.started, result: res, unready: task.unready != nil, callBegan: n.callGoesOn}
+	if n.call != nil && task.unready == nil {
+		r.callBegan = l.hasBegun(n.call.PRD, n.call.id())
+	}
 	if err != nil {
 		r.failure = l.failures.executionFailure(n.ws.Name, err)
 		return r
@@ -161,6 +165,7 @@ func maskMetric(value any, mask func(string) string) any {
 // gates, its verification or a retry, or is left for the next run.
 func (n *node) finishAttempt(r attemptResult) {
 	delete(n.loop.calling, n)
+	n.callNotBegun = n.call != nil && !r.callBegan
 	n.loop.recordLeftovers(n.ws.Name, r.result.Leftovers)
 	n.loop.reports.end(n.reports)
 	n.takeSpending(&r.outputs)

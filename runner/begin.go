@@ -339,7 +339,7 @@ func (op *opening) endKilledWork() {
 					Message: state.Text(fmt.Sprintf("attempt %d was started, and its end was never recorded", rec.Attempts)),
 				}})
 			default:
-				events = append(events, state.WorkstreamInterrupted{Workstream: ws.Name, Attempt: rec.Attempts})
+				events = append(events, state.WorkstreamInterrupted{Workstream: ws.Name, Attempt: rec.Attempts, NotBegun: l.killedBeforeCall(rec, ws)})
 			}
 		}
 	}

@@ -76,7 +76,7 @@ func (n *node) runInsteadOfCached() {
 			n.interrupt()
 			return
 		}
-		n.loop.recorder.Add(nil, state.WorkstreamInterrupted{Workstream: n.ws.Name, Attempt: n.attempt})
+		n.loop.recorder.Add(nil, state.WorkstreamInterrupted{Workstream: n.ws.Name, Attempt: n.attempt, NotBegun: n.call != nil && !n.callGoesOn})
 		n.step.Decision, n.step.Cached, n.step.Result = plan.Run, nil, nil
 		n.startAttempt()
 	})

@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -12,6 +13,8 @@ import (
 	"github.com/google/uuid"
 
 	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/disk"
+	"prdrunner/checkpoint/reader"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/text"
 	"prdrunner/pipeline"
@@ -129,40 +132,69 @@ func madeByCallers(store *checkpoint.Store, c *state.Caller) map[string][]string
 	return made
 }
 
-// missingSession returns why the call can't go on: the session of the called pipeline has begun
-// elsewhere, where the caller's session was exported, and is not here. If it began anew, what must
-// happen only once in it would happen again. A session that may never have begun, because of a
-// kill, is not missing.
-func (n *node) missingSession() error {
-	l, prd := n.loop, n.call.PRD
-	st := l.session.State()
-	rec := st.Workstream(n.ws.Name)
-	if !n.callGoesOn {
-		return nil
-	}
-	origin, err := l.opts.Store.Layout().ReadOrigin(st)
-	if err != nil {
-		return err
-	}
-	failed := rec.LastFailed()
-	began := rec.Done() || rec.Status == state.Pending || origin != nil && rec.CallSeq <= origin.Seq || failed != nil && failed.Outcome == state.OutcomeNoSession
-	if !began {
-		return nil
-	}
+// calledSession returns the session that a call has begun, nil if there is none: the current
+// one, if it is also archived. A session that can't be read may be it, if there is no other.
+func (l *loop) calledSession(prd, call string) (*reader.StoredSession, error) {
 	sessions, err := l.opts.Store.Reader().Sessions(prd)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	for _, s := range sessions {
-		if s.Err != nil || s.State.Caller != nil && s.State.Caller.Call == rec.Call {
-			return nil // what can't be read is reported when the called pipeline runs
+	var found, unread *reader.StoredSession
+	for i, s := range sessions { // the current one is the last
+		switch {
+		case s.Err != nil:
+			unread = &sessions[i]
+		case s.State.Caller != nil && s.State.Caller.Call == call:
+			found = &sessions[i]
 		}
 	}
-	advice := fmt.Sprintf("bring it from where it ran, with `%s` there and `%s` here", l.opts.Command("checkpoint export "+prd), l.opts.Command("checkpoint import FILE"))
+	return cmp.Or(found, unread), nil
+}
+
+// hasBegun reports whether a call has begun a session. If that can't be read, it may have.
+func (l *loop) hasBegun(prd, call string) bool {
+	found, err := l.calledSession(prd, call)
+	return err != nil || found != nil
+}
+
+// killedBeforeCall reports whether the call of a killed attempt has begun no session. What began
+// before an export has begun elsewhere.
+func (l *loop) killedBeforeCall(rec *state.Workstream, ws *pipeline.Workstream) bool {
+	if rec.Call == "" {
+		return false
+	}
+	origin, err := l.opts.Store.Layout().ReadOrigin(l.session.State())
+	if err != nil || origin != nil && rec.CallSeq <= origin.Seq {
+		return false
+	}
+	return !l.hasBegun(CalledID(l.pipeline.ID, ws), rec.Call)
+}
+
+// missingSession returns why the call can't go on: the session of the called pipeline has begun,
+// and is not here any more, or the caller's session was imported without it. If it began anew,
+// what must happen only once in it would happen again. A call whose pipeline has not begun is on
+// record as such, and its attempt is repeated at once in this run.
+func (n *node) missingSession() error {
+	l, prd := n.loop, n.call.PRD
+	rec := l.session.State().Workstream(n.ws.Name)
+	if !n.callGoesOn || rec.Status == state.Running {
+		return nil
+	}
+	found, err := l.calledSession(prd, rec.Call)
+	if err != nil || found != nil && found.Place == disk.PlaceCurrent {
+		return err // what can't be read is reported when the called pipeline runs
+	}
+	where, export := "not here", "checkpoint export "+prd
+	advice := "bring it from where it ran, with `%s` there and `%s` here"
+	if found != nil && found.State != nil {
+		where, export = "archived", fmt.Sprintf("%s --session %s -o FILE", export, found.State.Session)
+		advice = "bring it back, with `%s` and then `%s`"
+	}
+	advice = fmt.Sprintf(advice, l.opts.Command(export), l.opts.Command("checkpoint import FILE"))
 	if l.opts.Caller == nil {
 		advice += fmt.Sprintf(", or begin it anew with `%s`", l.resumeCommand(" --invalidate "+text.ShellWord(n.ws.Name)))
 	}
-	return fmt.Errorf("%w, %s, is not here; %s", errNoSession, prd, advice)
+	return fmt.Errorf("%w, %s, is %s; %s", errNoSession, prd, where, advice)
 }
 
 // resumeCommand returns the command line that resumes the session, with more flags. A called

@@ -34,6 +34,8 @@ type node struct {
 	callGoesOn bool  // the call continues that of the attempt before
 	pauseAsked bool  // the called pipeline was asked to pause
 
+	callNotBegun bool // the attempt has ended, and its called pipeline has no session
+
 	awaited          bool             // its services were started for its next attempt
 	attemptsEnded    int              // attempts in this run that have ended
 	pauses           backoff.BackOff  // yields the pauses between its attempts
@@ -319,7 +321,7 @@ func (n *node) complete(e state.WorkstreamCompleted) {
 
 // interrupt records that a workstream was interrupted, and leaves it for the next run.
 func (n *node) interrupt() {
-	n.loop.recorder.Add(func() { n.finish(left) }, state.WorkstreamInterrupted{Workstream: n.ws.Name, Attempt: n.attempt})
+	n.loop.recorder.Add(func() { n.finish(left) }, state.WorkstreamInterrupted{Workstream: n.ws.Name, Attempt: n.attempt, NotBegun: n.callNotBegun})
 }
 
 // recordedArtifacts returns the records of partially overwritten artifacts.

@@ -76,7 +76,7 @@ func (n *node) prepareTask(inv pipeline.Invocation) Task {
 	l := n.loop
 	n.digest = plan.DigestOf(n.ws, inv, l.session.State(), l.pipeline, l.facts.Inputs[n.ws.Name])
 	if inv.Call != nil {
-		n.call, n.pauseAsked = n.newCall(inv.Call), false
+		n.call, n.pauseAsked, n.callNotBegun = n.newCall(inv.Call), false, false
 	}
 	task := n.newTask(inv)
 	n.task = inv.Task
@@ -149,7 +149,7 @@ func (w *attemptWork) do(within context.Context) func() {
 	if err == nil {
 		r = w.result(within)
 	} else {
-		r = attemptResult{notExecuted: true, failure: &state.Failure{
+		r = attemptResult{notExecuted: true, callBegan: n.callGoesOn, failure: &state.Failure{
 			Workstream: n.ws.Name, Outcome: "error", Message: state.Text(l.opts.Mask(err.Error())),
 		}}
 	}

@@ -76,12 +76,18 @@ func (s *State) applyWorkstream(seq uint64, at time.Time, e Event) error {
 	case WorkstreamFailed:
 		w.dropHeld()
 		w.Status, w.EndedAt, w.EndedSeq, w.Error, w.Allowed = Failed, &at, seq, &e.Error, e.Allowed
+		if e.NotBegun {
+			w.forgetCall()
+		}
 		if underWay {
 			w.Left = leftAt(seq, e.Left)
 		}
 	case WorkstreamInterrupted:
 		w.dropHeld()
 		w.Status, w.EndedAt, w.EndedSeq = Interrupted, &at, seq
+		if e.NotBegun {
+			w.forgetCall()
+		}
 	case WorkstreamUncertain:
 		if e.Attempt > 0 {
 			s.resetWorkstream(w, "", "runs again")

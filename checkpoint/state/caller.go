@@ -9,8 +9,9 @@ import (
 // Caller is the workstream whose call a session runs. A workstream that calls a pipeline
 // chooses the id of the call when it starts, and keeps it in its record. As long as the two
 // ids are equal, the workstream continues the session of the called pipeline; otherwise it
-// begins a new one. The record loses the id when the work must be done anew, and in a
-// rollback of the caller, because the called pipeline has gone on since.
+// begins a new one. The record loses the id when the work must be done anew, when an attempt
+// ends before the called pipeline has a session, and in a rollback of the caller, because the
+// called pipeline has gone on since.
 type Caller struct {
 	PRD        string `json:"prd"`
 	Session    string `json:"session"`

@@ -283,12 +283,16 @@ type WorkstreamFailed struct {
 	Error      Failure    `json:"error"`
 	Left       []Artifact `json:"left,omitempty"`    // as in Left, where it ends an attempt
 	Allowed    bool       `json:"allowed,omitempty"` // the pipeline allows the failure, so it fails nothing else
+	// NotBegun says that the pipeline that the workstream calls has no session. The next
+	// attempt begins one.
+	NotBegun bool `json:"not_begun,omitempty"`
 }
 
 // WorkstreamInterrupted ends an attempt that was stopped with the run.
 type WorkstreamInterrupted struct {
 	Workstream string `json:"workstream"`
 	Attempt    int    `json:"attempt"`
+	NotBegun   bool   `json:"not_begun,omitempty"` // as in WorkstreamFailed
 }
 
 // WorkstreamUncertain says that it is not known whether a workstream happened that must
