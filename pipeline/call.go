@@ -209,12 +209,13 @@ func (b *builder) checkCall(def *workstreamDef, of *Workstream) {
 	if call == nil || call.file == nil {
 		return
 	}
+	in := b.in
+	in.Open, in.Matches, in.SessionID, in.takenOver = true, nil, b.pipeline.ID, nil
 	if b.in.takenOver != nil { // the pipeline that this one replaces was checked
 		def.calledArtifacts = b.in.takenOver.from.scope.blocks[def.block.name].calledArtifacts
+		b.setCalledArtifacts(def, in)
 		return
 	}
-	in := b.in
-	in.Variables, in.Open, in.Matches, in.SessionID = map[string]Input{}, true, nil, b.pipeline.ID
 	sensitive := call.file.Sensitive()
 	for _, v := range call.values {
 		declared := call.file.variable(v.name)
@@ -234,20 +235,17 @@ func (b *builder) checkCall(def *workstreamDef, of *Workstream) {
 			b.errorf("Sensitive value not allowed", v.value.exprRange(),
 				"The value is sensitive, and %s does not declare the variable %q so: its value would be shown and stored. Write sensitive = true into its block.", call.path, v.name)
 		}
-		in.Variables[v.name] = b.callInput(declared, v, deferredFrame(of.each))
 	}
 	b.missingCallValues(call)
+	in.Variables = b.callInputs(call, of.each)
 	child, diags := call.file.Pipeline(in)
 	b.addDiagnostics(diags)
 	if child == nil {
 		return
 	}
 	b.pipeline.Called = append(b.pipeline.Called, child)
-	for _, phase := range child.Phases {
-		for _, ws := range phase.Workstreams {
-			def.calledArtifacts = append(append(def.calledArtifacts, ws.Artifacts), ws.def.calledArtifacts...)
-		}
-	}
+	def.calledArtifacts = child.allArtifacts()
+	b.setCalledArtifacts(def, in)
 	if child.LearnsSecrets() {
 		b.errorf("Secrets of a called pipeline", call.callBlock.file.exprRange(),
 			`%s has sensitive values of its own (a secret block or sensitive_outputs). Runner could not hide them here, and would store files that hold them. Let this pipeline get them, and pass them in "vars" to a variable with sensitive = true.`, call.path)
@@ -258,6 +256,37 @@ func (b *builder) checkCall(def *workstreamDef, of *Workstream) {
 	for _, file := range child.EnvFiles {
 		b.envFiles[file] = true
 	}
+}
+
+// setCalledArtifacts tells the instances of a block what the called pipeline makes for them. If
+// the values that they give it differ, so may the paths, and the pipeline is built for each.
+func (b *builder) setCalledArtifacts(def *workstreamDef, in Inputs) {
+	call := def.process.called
+	differ := slices.ContainsFunc(call.values, func(v envVariable) bool { return v.value.kinds&kindEach != 0 })
+	for _, ws := range def.instances {
+		ws.calledArtifacts = def.calledArtifacts
+		if !differ {
+			continue
+		}
+		in.Variables = b.callInputs(call, ws.each)
+		child, diags := call.file.Pipeline(in)
+		if child == nil { // a mistake with the values of this instance
+			b.addDiagnostics(diags)
+			return
+		}
+		ws.calledArtifacts = child.allArtifacts()
+	}
+}
+
+// allArtifacts returns the lists of artifacts of the workstreams of a pipeline, and of the
+// pipelines that they call.
+func (p *Pipeline) allArtifacts() (lists [][]string) {
+	for _, phase := range p.Phases {
+		for _, ws := range phase.Workstreams {
+			lists = append(append(lists, ws.Artifacts), ws.calledArtifacts...)
+		}
+	}
+	return lists
 }
 
 // checkCallEffect refuses a call that must happen only once. An attempt continues the session of
@@ -272,6 +301,17 @@ func (b *builder) checkCallEffect(ws *Workstream) {
 		place = a.exprRange()
 	}
 	b.errorf("Call that must happen only once", place, `A workstream that calls a pipeline cannot have effect = "once". Write it into the workstreams of %s that must happen only once, and effect = "idempotent" here.`, call.path)
+}
+
+// callInputs returns the values that an instance gives to the variables of the called pipeline.
+func (b *builder) callInputs(call *callDef, of *each) map[string]Input {
+	inputs := map[string]Input{}
+	for _, v := range call.values {
+		if declared := call.file.variable(v.name); declared != nil {
+			inputs[v.name] = b.callInput(declared, v, deferredFrame(of))
+		}
+	}
+	return inputs
 }
 
 // callInput returns the value of a variable of the called pipeline. It is unknown if it

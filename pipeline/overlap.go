@@ -58,7 +58,7 @@ func collectArtifacts(workstreams []*Workstream) []*artifactGlob {
 // call.
 func collectWritten(workstreams []*Workstream) []*artifactGlob {
 	return collectGlobs(workstreams, func(ws *Workstream) [][]string {
-		return append([][]string{ws.Artifacts}, ws.def.calledArtifacts...)
+		return append([][]string{ws.Artifacts}, ws.calledArtifacts...)
 	})
 }
 

@@ -225,9 +225,11 @@ type Workstream struct {
 	ReportsOnStdout bool
 	Range           hcl.Range
 
-	def  *workstreamDef
-	each *each    // noEach without for_each
-	deps []target // DependsOn resolved, shared between instances
+	def *workstreamDef
+
+	calledArtifacts [][]string // the lists of artifacts of the pipeline that it calls, and of those below
+	each            *each      // noEach without for_each
+	deps            []target   // DependsOn resolved, shared between instances
 }
 
 // Effect says what happens if a workstream runs twice.

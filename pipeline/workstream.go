@@ -117,7 +117,7 @@ type workstreamDef struct {
 	maxElements     int
 	elements        *fanOut    // of a for_each that uses results; nil: not known
 	over            []target   // whose results for_each uses
-	calledArtifacts [][]string // the lists of artifacts of the pipeline that it calls, and of those below
+	calledArtifacts [][]string // those of the instances, as far as they do not depend on each
 	overAnswers     []string   // the labels of gates whose answers for_each uses
 	overNames       []string   // the instances of over, and overAnswers
 	instances       []*Workstream
