@@ -289,6 +289,25 @@ func (p *Pipeline) allArtifacts() (lists [][]string) {
 	return lists
 }
 
+// callsApart refuses calls of workstreams whose names differ only in case: some file systems
+// would keep the sessions of the called pipelines in one directory.
+func (b *builder) callsApart() {
+	byName := map[string]*Workstream{}
+	for _, phase := range b.pipeline.Phases {
+		for _, ws := range phase.Workstreams {
+			if ws.Calls == "" {
+				continue
+			}
+			name := strings.ToLower(ws.Name)
+			if other := byName[name]; other != nil {
+				b.errorf("Calls that differ only in case", ws.def.process.called.block.DefRange(),
+					"%s and %s call pipelines, and some file systems do not tell the names of their sessions apart. Give one of them another name, or another key.", other.Name, ws.Name)
+			}
+			byName[name] = ws
+		}
+	}
+}
+
 // checkCallEffect refuses a call that must happen only once. An attempt continues the session of
 // the called pipeline, in which each workstream says what running it again would do.
 func (b *builder) checkCallEffect(ws *Workstream) {

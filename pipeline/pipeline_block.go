@@ -152,6 +152,7 @@ func (b *builder) pipelineBlock(block *pipelineBlock) {
 		exclusive(b, phase.phase.Workstreams)
 		b.unstableInputs(phase)
 	}
+	b.callsApart()
 	b.unmatchedInputs()
 	if !b.diags.HasErrors() {
 		b.pipeline.PossiblePatterns = possiblePatterns(b.artifactBeginnings())
