@@ -53,6 +53,9 @@ const (
 	ExitPaused = 3 // the session waits for a person
 )
 
+// firstSignalCode is the first exit code that says which signal has ended a process.
+const firstSignalCode = 128
+
 // CallersVariable is the environment variable that names the sessions, separated by spaces, that
 // call the pipeline to which a process belongs.
 const CallersVariable = "RUNNER_CALLERS"
@@ -240,10 +243,20 @@ func (n *node) callEnded(r *attemptResult, task Task) {
 		r.paused = pausedCall(snap.State)
 	case begun && r.result.ExitCode == ExitFailed && snap.State.Status == state.StatusFailed && snap.State.Error != nil:
 		r.failure = l.failures.callFailure(n.ws.Name, task, snap.State)
-	case r.failure.File == "":
-		if reason := lastError(logTail(task.Log)); reason != "" {
-			r.failure.Message = state.Text(n.call.PRD + ": " + reason)
-		}
+	default:
+		l.failures.callRefused(r.failure, n.call.PRD, task)
+	}
+}
+
+// callRefused says why the process of a called pipeline has ended otherwise than with an outcome
+// of its work. What else is in its log may be about an earlier failure.
+func (fs *failures) callRefused(f *state.Failure, prd string, task Task) {
+	if f.ExitCode < firstSignalCode {
+		f.Outcome = state.OutcomeRefused
+	}
+	if reason := lastError(logTail(task.Log)); reason != "" {
+		f.Message = state.Text(shorten(fs.opts.Mask(prd + ": " + reason)))
+		f.File, f.Line, f.Column = "", 0, 0
 	}
 }
 

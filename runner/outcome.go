@@ -127,10 +127,11 @@ func (n *node) fail(f state.Failure, allowed bool) {
 }
 
 // isAllowed reports whether allow_failure covers a failure: those of the processes and gates of
-// the workstream, and not those of Runner or of the pipeline's file.
+// the workstream, and not those of Runner or of the pipeline's file. That a called pipeline did not
+// run is none of its work either.
 func isAllowed(f state.Failure) bool {
 	switch f.Outcome {
-	case "error", "conflict", "rollback", "rejected", "service":
+	case "error", "conflict", "rollback", "rejected", state.OutcomeService, state.OutcomeRefused, state.OutcomeNoSession:
 		return false
 	}
 	return true

@@ -282,6 +282,10 @@ const OutcomeResult = "result"
 // pipeline has begun is not here.
 const OutcomeNoSession = "no_session"
 
+// OutcomeRefused is the outcome of a call whose pipeline did not run: its session needs a decision
+// first, or is damaged or locked.
+const OutcomeRefused = "refused"
+
 // OutcomeService is the outcome of what needs a service that has failed. Its log is that of
 // the service.
 const OutcomeService = "service"
