@@ -40,7 +40,6 @@ func (l *loop) beginSession(planned *plan.Plan) error {
 	l.planner.BeginRun(l.session.State(), planned, op.previous != nil)
 	l.planner.SetPorts(l.services.portOf)
 	l.captures.addEarlierRuns(l.session.State())
-	l.rememberReused(planned)
 	beginning := Beginning{
 		PRD: l.pipeline.ID, Title: l.pipeline.Title, Session: l.session.State().Session, Resumed: op.previous != nil || op.predecessor != nil || l.opts.Imported != nil, Plan: planned, Parallel: l.opts.Parallel,
 	}
@@ -61,7 +60,11 @@ func (l *loop) beginSession(planned *plan.Plan) error {
 	for _, c := range slices.Concat(l.protections.earlierCommits, l.isolation.earlierCommits, before, commits) {
 		l.recorder.Deliver(c)
 	}
-	return op.checkpointFiles()
+	if err := op.checkpointFiles(); err != nil {
+		return err
+	}
+	l.rememberReused(planned)
+	return nil
 }
 
 // recordOpening records that the session is started or resumed. It returns the commits
@@ -111,8 +114,8 @@ func (op *opening) checkpointFiles() error {
 // the run will overwrite, and restores artifacts. Both may fail, so they come before the
 // session is recorded as resumed. If the last run ended without a capture, because it was
 // killed or a signal stopped it, the session is recorded as resumed before the artifacts
-// are restored. resumeSession returns the durable commits, which the views get after
-// Begin.
+// are restored. So it is, durably, if workstreams that run again recorded some of them
+// later. resumeSession returns the durable commits, which the views get after Begin.
 func (op *opening) resumeSession() ([]state.Commit, error) {
 	l, plan := op.loop, op.plan
 	before, err := op.checkpointLastStep()
@@ -123,14 +126,22 @@ func (op *opening) resumeSession() ([]state.Commit, error) {
 	if err != nil {
 		return nil, err
 	}
-	if op.endedUncaptured {
+	early := op.endedUncaptured || plan.Remakes()
+	if early {
 		op.recordResumed()
+	}
+	if plan.Remakes() {
+		commits, err := l.session.Drain(l.ctx)
+		if err != nil {
+			return nil, err
+		}
+		kept = append(kept, commits...)
 	}
 	restored, err := l.restorePlanned(plan)
 	if err != nil {
 		return nil, err
 	}
-	if !op.endedUncaptured {
+	if !early {
 		op.recordResumed()
 	}
 	l.recorder.Add(nil, restored...)

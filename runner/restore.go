@@ -28,11 +28,13 @@ func (l *loop) restorePlanned(planned *plan.Plan) ([]state.Event, error) {
 			found, event := l.artifactsToRestore(*s)
 			wanted, events = append(wanted, found...), append(events, event)
 			l.updateRestoredFacts(s.Name, found)
+			l.surveyor.GiveTo(s.Name, found)
 			s.Restores = nil
 			l.planner.SetStep(*s)
 		}
 	}
 	l.surveyor.MarkRestored()
+	l.facts.SetJudged(wanted)
 	if len(wanted) == 0 {
 		return nil, nil
 	}

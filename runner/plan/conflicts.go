@@ -83,7 +83,7 @@ func (pl *Planner) refusalReason(conflicts []Conflict) state.Text {
 func decideConflicts(s subject, step Step) Step {
 	changed := EditedArtifacts(s.conflicts)
 	step.Changes = conflictChanges(s.conflicts)
-	step.Restores = restorable(s)
+	step.Restores = restorable(s.conflicts, s.onConflict)
 	switch {
 	case len(changed) == 0:
 		return step.withDecision(Reuse, "%s is missing, and is restored", text.Enumerate(step.Restores))
@@ -108,10 +108,10 @@ func decideKept(s subject, step Step, path state.Text) Step {
 
 // restorable returns the artifacts that Runner restores if the workstream does not run
 // again: the missing ones, and the edited ones if the user chose that.
-func restorable(s subject) []state.Text {
+func restorable(conflicts []Conflict, choice OnConflict) []state.Text {
 	var paths []state.Text
-	for _, c := range s.conflicts {
-		if c.Kept && (c.Found == "" || s.onConflict == ConflictRestore) {
+	for _, c := range conflicts {
+		if c.Kept && (c.Found == "" || choice == ConflictRestore) {
 			paths = append(paths, c.Path)
 		}
 	}

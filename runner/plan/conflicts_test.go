@@ -34,6 +34,78 @@ func pressed(s *session) {
 	s.build()
 }
 
+// TestLayers plans a resume after a file was removed or edited that three workstreams have
+// written one after the other.
+func TestLayers(t *testing.T) {
+	t.Parallel()
+	const layered = `
+phase "one" {
+  workstream "a" {
+    inputs    = ["a.in"]
+    artifacts = ["out"]
+    script    = "a"
+  }
+  workstream "b" {
+    depends_on = [workstream.a]
+    inputs     = ["b.in"]
+    artifacts  = ["out"]
+    script     = "b"
+  }
+  workstream "c" {
+    depends_on = [workstream.b]
+    inputs     = ["c.in"]
+    artifacts  = ["out"]
+    script     = "c"
+  }
+}
+`
+	// made plays the first run, after which the inputs of some workstreams are edited.
+	made := func(s *session, changed ...string) {
+		for _, name := range []string{"a", "b", "c"} {
+			s.makes[name] = map[string]string{"out": name}
+			s.write(name+".in", "1")
+		}
+		s.build()
+		for _, name := range changed {
+			s.write(name+".in", "2")
+		}
+	}
+	tell(t, []story{
+		{"missing, and nothing runs again", layered, func(s *session) { made(s); s.remove("out") }, `
+			a: reuse: nothing changed since it completed
+			b: reuse: nothing changed since it completed
+			c: reuse: out is missing, and is restored [restores [out]]`},
+		{"missing, and the last one runs again", layered, func(s *session) { made(s, "c"); s.remove("out") }, `
+			a: reuse: nothing changed since it completed
+			b: reuse: out is missing, and is restored [restores [out]]
+			c: rerun: inputs changed: c.in`},
+		{"missing, and the second one runs again", layered, func(s *session) { made(s, "b"); s.remove("out") }, `
+			a: reuse: out is missing, and is restored [restores [out]]
+			b: rerun: inputs changed: b.in
+			c: rerun: its artifact out is missing`},
+		{"missing, and the first one runs again", layered, func(s *session) { made(s, "a"); s.remove("out") }, `
+			a: rerun: inputs changed: a.in
+			b: rerun: its artifact out is missing
+			c: rerun: its artifact out is missing`},
+		{"missing, and lost", layered, func(s *session) { made(s, "c"); s.remove("out"); s.lost["out"] = true }, `
+			a: rerun: its artifact out is missing
+			b: rerun: its artifact out is missing
+			c: rerun: its artifact out is missing`},
+		{"there, and the second one runs again", layered, func(s *session) { made(s, "b") }, `
+			a: reuse: nothing changed since it completed
+			b: rerun: inputs changed: b.in
+			c: depends: on the result of b`},
+		{"edited, and the user is asked", layered, func(s *session) { made(s, "b"); s.write("out", "2") }, `
+			a: reuse: nothing changed since it completed
+			b: rerun: inputs changed: b.in
+			c: depends: on the result of b [refused: nobody has decided about the edit of out]`},
+		{"edited, and restored", layered, func(s *session) { made(s, "b"); s.write("out", "2"); s.choice = plan.ConflictRestore }, `
+			a: reuse: out was edited, and is restored [restores [out]]
+			b: rerun: inputs changed: b.in
+			c: rerun: its artifact out was edited, and is made again`},
+	})
+}
+
 // TestConflicts plans a resume after artifacts of completed work were removed or edited.
 func TestConflicts(t *testing.T) {
 	t.Parallel()

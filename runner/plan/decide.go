@@ -32,15 +32,17 @@ type subject struct {
 	findCached func() (result *state.Result, perhaps bool)
 	act        *state.Act // when and where the once workstream happened, or may have; nil: nothing is known
 
-	gateChanged   string   // how the gate changed by which it failed; "" if it did not
-	when          When     // the outcome of the when of the workstream and of its phase
-	objection     string   // what the person who rejected it wrote, as ": …"; "" if nothing
-	forced        string   // why it must run again: the user's selection or a rejection; "" if neither
-	excluded      string   // why the user's selection leaves it out, "" if it does not
-	blockedByPlan bool     // whether the plan blocks it for that reason
-	rerunFirst    []string // upstream workstreams that run first
-	verifyFirst   []string // the workstreams in rerunFirst whose verify command is asked first
-	blocked       []string // upstream workstreams that cannot complete
+	gateChanged   string     // how the gate changed by which it failed; "" if it did not
+	when          When       // the outcome of the when of the workstream and of its phase
+	objection     string     // what the person who rejected it wrote, as ": …"; "" if nothing
+	remade        string     // why it runs again whatever runs first comes to: another one makes its artifact again; "" if none does
+	layered       []Conflict // those of conflicts whose artifact another workstream has recorded, too
+	forced        string     // why it must run again: the user's selection or a rejection; "" if neither
+	excluded      string     // why the user's selection leaves it out, "" if it does not
+	blockedByPlan bool       // whether the plan blocks it for that reason
+	rerunFirst    []string   // upstream workstreams that run first
+	verifyFirst   []string   // the workstreams in rerunFirst whose verify command is asked first
+	blocked       []string   // upstream workstreams that cannot complete
 }
 
 // decide returns the decision about a workstream.
@@ -99,9 +101,11 @@ func decideIgnoringOnly(s subject) Step {
 	case s.definitionChanged():
 		step.On, step.Changes = s.rerunFirst, []Change{{Component: "definition", Old: s.record.Digest.Definition, New: s.definition}}
 		return s.preferCached(step.withDecision(Rerun, "%s", describeChanges(step.Changes)))
-	case !s.digestKnown:
+	case !s.digestKnown && s.remade != "":
 		step.On = s.rerunFirst
-		return step.withDecision(Depends, "on the result of %s", text.Enumerate(s.rerunFirst))
+		return s.preferCached(decideRerun(s, step, "%s", s.remade))
+	case !s.digestKnown:
+		return decideDepends(s, step)
 	case !done:
 		return decideFailed(s, step)
 	}
@@ -135,6 +139,18 @@ func decideAsked(s subject, step Step) Step {
 		return step.withDecision(Rerun, "%s, after %s, whose verify command is asked first", s.forced, text.Enumerate(s.verifyFirst))
 	}
 	return step.withDecision(Depends, "on %s, whose verify command is asked first", text.Enumerate(s.verifyFirst))
+}
+
+// decideDepends decides a workstream whose decision depends on what runs first. If it
+// shares a missing artifact with another workstream, the artifact is restored, because it
+// may run again, and then starts from it.
+func decideDepends(s subject, step Step) Step {
+	step.On = s.rerunFirst
+	step = step.withDecision(Depends, "on the result of %s", text.Enumerate(s.rerunFirst))
+	if step.Restores = restorable(s.layered, s.onConflict); len(step.Restores) > 0 {
+		return step.withDecision(Depends, "%s; %s is restored first", step.Reason, text.Enumerate(step.Restores))
+	}
+	return step
 }
 
 // decidePending decides a workstream that has not completed.

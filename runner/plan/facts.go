@@ -37,6 +37,7 @@ type Facts struct {
 	Current      map[string][]state.Artifact  // the recorded artifacts as their files are now, by workstream
 	Partial      map[string][]PartialArtifact // recorded artifacts that a stopped workstream wrote over, by the workstream that recorded them
 	Sharers      map[string][]string          // the workstreams that recorded an artifact, by its path, if there are several
+	Layers       map[string]Layers            // the records of the artifacts in Conflicts that have Sharers, by path
 	Judging      map[string]FileSet           // the files that a gate judges, by its label; empty if nothing is declared
 	JudgedMakers map[string][]string          // earlier workstreams that make some of the files in Judging, by gate
 
@@ -70,6 +71,23 @@ func (f *Facts) Merge(found *Facts) {
 // MergeJudged adds the files that a gate judges, replacing earlier ones.
 func (f *Facts) MergeJudged(g *pipeline.Gate, found *Facts) {
 	f.Judging[g.Label()] = found.Judging[g.Label()]
+}
+
+// SetJudged describes some of the files that gates judge as they are now.
+func (f *Facts) SetJudged(now []state.Artifact) {
+	is := make(map[state.Text]*state.Artifact, len(now))
+	for i, a := range now {
+		is[a.Path] = &now[i]
+	}
+	for label, set := range f.Judging {
+		changed := make(map[state.Text]*state.Artifact)
+		for i, a := range set.Files {
+			if b := is[a.Path]; b != nil && !sameFile(&set.Files[i], b) {
+				changed[a.Path] = b
+			}
+		}
+		f.Judging[label] = set.replaceFiles(changed)
+	}
 }
 
 // NewFacts returns empty facts for a state, which may be nil.

@@ -291,7 +291,7 @@ func (s *session) findPartialWork(f *plan.Facts) {
 // findConflicts compares the recorded artifacts with the files. It also finds those that
 // several workstreams have recorded, and those that Runner restores.
 func (s *session) findConflicts(f *plan.Facts) {
-	f.Sharers, f.Restored = make(map[string][]string), make(pipeline.Files)
+	f.Sharers, f.Restored, f.Layers = make(map[string][]string), make(pipeline.Files), make(map[string]plan.Layers)
 	if s.st == nil {
 		return
 	}
@@ -315,6 +315,9 @@ func (s *session) findConflicts(f *plan.Facts) {
 			}
 			kept := !s.lost[path]
 			f.Conflicts[w.Name] = append(f.Conflicts[w.Name], plan.Conflict{Path: a.Path, Workstream: w.Name, Recorded: a.Digest, Found: found, Kept: kept})
+			for _, name := range f.Sharers[path] { // in the order of the file, which is that of their dependencies in the tests
+				f.Layers[path] = append(f.Layers[path], plan.Conflict{Path: a.Path, Workstream: name, Found: found, Kept: kept})
+			}
 			if kept && (!there || s.choice == plan.ConflictRestore) {
 				f.Restored[path] = nil
 			}

@@ -87,6 +87,7 @@ type Plan struct {
 	OnConflict   OnConflict    `json:"on_conflict,omitempty"`
 	Facts        string        `json:"facts"` // the digest of the facts and of what the plan decided
 
+	remakes    bool
 	idle       bool
 	idleUnread bool // idle, but for an issue that can't be read
 }
@@ -94,6 +95,11 @@ type Plan struct {
 // Idle reports whether a run would do nothing: every step is done and unchanged, or
 // recorded as skipped.
 func (p *Plan) Idle() bool { return p.idle }
+
+// Remakes reports whether a run restores an artifact that workstreams have recorded later
+// which run again. These must be on record as running again before it is restored, because
+// it then differs from what they recorded.
+func (p *Plan) Remakes() bool { return p.remakes }
 
 // IdleUnread reports whether a run would do nothing once the user accepts that the issue
 // can't be read.

@@ -36,8 +36,9 @@ type Planner struct {
 	// versions holds earlier versions of the pipeline. The key is made of the variables
 	// whose values differ from now.
 	versions   map[string]*pipeline.Pipeline
-	anyBlocked bool     // whether some workstream cannot complete
-	rerunning  []string // the workstreams that will have another result, in the order in which they were decided
+	anyBlocked bool              // whether some workstream cannot complete
+	remade     map[string]string // workstreams that run again since an artifact is made again from an earlier layer → reason
+	rerunning  []string          // the workstreams that will have another result, in the order in which they were decided
 }
 
 // New returns a Planner that decides from the state st, nil before the first run, and from
@@ -110,7 +111,7 @@ func (pl *Planner) Allowed() iter.Seq[string] { return maps.Keys(pl.selection.al
 func (pl *Planner) Workstream(ws *pipeline.Workstream, e When) (Step, hcl.Diagnostics) {
 	s := subject{
 		ws: ws, record: pl.st.Workstream(ws.Name), conflicts: pl.facts.Conflicts[ws.Name], onConflict: pl.ConflictChoice(ws.Name),
-		when: e, forced: pl.selection.forced[ws.Name], excluded: pl.selection.exclusionReason(ws), blockedByPlan: pl.selection.blockedByPlan[ws.Name],
+		when: e, forced: pl.selection.forced[ws.Name], remade: pl.remade[ws.Name], layered: pl.layeredConflicts(ws.Name), excluded: pl.selection.exclusionReason(ws), blockedByPlan: pl.selection.blockedByPlan[ws.Name],
 		changedInputs: func() []Change {
 			v := pl.ownership.ScopeOf(ws)
 			return pl.facts.changesAmong("inputs", pl.facts.Inputs[ws.Name].Patterns, func(p string) bool {
@@ -213,10 +214,11 @@ func (pl *Planner) issue() *state.Issue {
 // Plan decides all steps.
 func (pl *Planner) Plan(now time.Time) *Plan {
 	plan := pl.decideAll(now)
-	for pl.needSensitiveOutputs(plan) {
+	for pl.needSensitiveOutputs(plan) || pl.restoreBeneath() {
 		pl.anyBlocked, pl.rerunning = false, nil
 		plan = pl.decideAll(now)
 	}
+	plan.remakes = len(pl.remade) > 0
 	return plan
 }
 

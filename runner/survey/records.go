@@ -249,7 +249,7 @@ func (s *Surveyor) leftBehind(st *state.State, owners map[string]string) map[str
 // or that a failed attempt of another workstream left. It returns nil if the artifact is
 // not on record.
 func (s *Surveyor) Recorded(st *state.State, workstream string, path state.Text) *state.Artifact {
-	if a, ok := s.leftFiles[string(path)]; ok && a.Digest != "" {
+	if a, ok := s.leftFiles[string(path)]; ok && a.Digest != "" && s.owners[string(path)] == workstream {
 		return &a
 	}
 	return RecordedArtifact(st, workstream, path)

@@ -259,6 +259,9 @@ func (s *Surveyor) GatherAll(ctx context.Context, f *plan.Facts, st *state.State
 	if err := s.verifyAll(ctx, f, st, choice); err != nil {
 		return err
 	}
+	if err := s.gatherLayers(f, st); err != nil {
+		return err
+	}
 	f.Restored = make(pipeline.Files, len(s.restores))
 	for path, a := range s.restores {
 		f.Restored[path] = nil

@@ -1,0 +1,87 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+
+	"prdrunner/checkpoint/state"
+)
+
+// Workstreams may write one file one after the other, each on what the one before it left.
+// The file then is on record with each of them, and is as the last of them recorded it. A
+// workstream that runs again starts from the file as it is. But if the file is gone, or if
+// the user wants an edit of it undone, Runner restores what the workstreams before the one
+// that runs again left, because what comes later is made again.
+
+// Layers are the records of one such file, in the order in which their workstreams run.
+// Each is a conflict: the file differs from the record of the last of them that completed.
+type Layers []Conflict
+
+// restoreBeneath gives each file that is made again in part to the workstream before the
+// first one that runs again: that one restores it, or runs again, too. The workstreams
+// after it all run again. restoreBeneath reports whether the plan must be made anew.
+func (pl *Planner) restoreBeneath() bool {
+	found := false
+	for path, layers := range pl.facts.Layers {
+		if layers[0].Found != "" && pl.onConflict != ConflictRestore {
+			continue // the user has not decided that the edit is undone
+		}
+		layers = slices.DeleteFunc(slices.Clone(layers), func(c Conflict) bool { return pl.steps[c.Workstream].Decision == Skipped })
+		first := slices.IndexFunc(layers, pl.isMadeAgain)
+		if first < 0 {
+			continue
+		}
+		for _, later := range layers[first:] {
+			found = pl.remake(later) || found
+		}
+		if first > 0 {
+			found = pl.addConflict(path, layers[first-1]) || found
+		}
+	}
+	return found
+}
+
+// isMadeAgain reports whether the workstream of a layer certainly runs again.
+func (pl *Planner) isMadeAgain(c Conflict) bool {
+	switch d := pl.steps[c.Workstream].Decision; d {
+	case Rerun, Cached:
+		return true
+	default:
+		return d == Depends && !c.Kept && containsConflict(pl.facts.Conflicts[c.Workstream], c.Path)
+	}
+}
+
+// remake makes the workstream of a layer run again, whatever the workstreams before it come
+// to. It reports whether that is new.
+func (pl *Planner) remake(c Conflict) bool {
+	if pl.remade[c.Workstream] != "" {
+		return false
+	}
+	if pl.remade == nil {
+		pl.remade = make(map[string]string)
+	}
+	if pl.remade[c.Workstream] = fmt.Sprintf("its artifact %s is missing", c.Path); c.Found != "" {
+		pl.remade[c.Workstream] = fmt.Sprintf("its artifact %s was edited, and is made again", c.Path)
+	}
+	return true
+}
+
+// addConflict adds the conflict of a layer to those of its workstream. It reports whether
+// that is new.
+func (pl *Planner) addConflict(path string, c Conflict) bool {
+	had := pl.facts.Conflicts[c.Workstream]
+	if containsConflict(had, state.Text(path)) {
+		return false
+	}
+	pl.facts.Conflicts[c.Workstream] = append(slices.Clone(had), c)
+	return true
+}
+
+// layeredConflicts returns the conflicts of a workstream that have layers.
+func (pl *Planner) layeredConflicts(workstream string) []Conflict {
+	return filterConflicts(pl.facts.Conflicts[workstream], func(c Conflict) bool { return len(pl.facts.Layers[string(c.Path)]) > 0 })
+}
+
+func containsConflict(conflicts []Conflict, path state.Text) bool {
+	return slices.ContainsFunc(conflicts, func(c Conflict) bool { return c.Path == path })
+}
