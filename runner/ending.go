@@ -177,7 +177,7 @@ func allPassed(gates []*state.Gate) bool {
 // type.
 func (en *endReasons) describeEdits() string {
 	l := en.loop
-	var after []string
+	var during, before []string
 	files := make(map[string][]string)
 	edited, restored := false, false
 	for _, e := range en.edits {
@@ -185,19 +185,26 @@ func (en *endReasons) describeEdits() string {
 		if e.gate == "" {
 			what = "after " + e.maker + " made it"
 		}
-		if !slices.Contains(after, what) {
-			after = append(after, what)
+		after := &during
+		if e.beforeRun {
+			after = &before
+		}
+		if len(files[what]) == 0 {
+			*after = append(*after, what)
 		}
 		files[what] = append(files[what], e.path+" was "+e.change)
 		edited = edited || e.maker != "" && e.change == "changed"
 		restored = restored || e.maker != ""
 	}
-	texts := make([]string, len(after))
-	for i, what := range after {
-		texts[i] = text.Enumerate(files[what]) + " " + what
+	var texts []string
+	for _, what := range slices.Concat(during, before) {
+		texts = append(texts, text.Enumerate(files[what])+" "+what)
+	}
+	if len(during) > 0 {
+		texts[len(during)-1] += ", while the run was under way"
 	}
 	next := l.resumeCommand("")
-	text := strings.Join(texts, "; ") + ", while the run was under way; nothing more was started; "
+	text := strings.Join(texts, "; ") + "; nothing more was started; "
 	switch {
 	case edited:
 		text += fmt.Sprintf("`%[1]s --on-conflict keep` continues with the edit, `%[1]s --on-conflict restore` with what was made", next)

@@ -48,6 +48,7 @@ func (p *phaseRun) expand() error {
 			l.recordedFiles.forgetArtifacts(rec)
 		}
 	}
+	before := l.pipeline
 	l.usePipeline(expanded)
 	p.phase = expanded.Phases[p.phase.Number-1]
 	if err := l.readEarlierSessions(); err != nil {
@@ -58,7 +59,7 @@ func (p *phaseRun) expand() error {
 	l.rememberActs()
 	// The captures so far have left out files that only instances name.
 	l.captures.captureNamed()
-	return nil
+	return p.findReturned(before)
 }
 
 // usePipeline replaces the pipeline by one with other instances. Nothing runs meanwhile.

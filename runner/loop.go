@@ -53,6 +53,7 @@ type loop struct {
 
 	phase         *phaseRun
 	recordedFiles *recordedFiles
+	returned      map[string]bool // workstreams whose records have come back in this run, with their elements
 	captures      captures
 	overwriting   overwriting
 	protections   protections

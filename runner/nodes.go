@@ -116,6 +116,9 @@ func (n *node) decide() {
 		n.finishUnevaluated(diags)
 		return
 	}
+	if n.stopForReturned() {
+		return
+	}
 	switch n.step.Decision {
 	case plan.Skipped:
 		n.recordSkip()

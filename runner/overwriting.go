@@ -3,6 +3,7 @@ package runner
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 
 	"prdrunner/checkpoint/state"
@@ -76,6 +77,23 @@ func (ow *overwriting) keepFiles(plan *plan.Plan) ([]state.Commit, error) {
 	return l.session.Drain(l.ctx)
 }
 
+// keepReturned makes a checkpoint of edited artifacts that the run is about to restore or to
+// make again, and that it knows only since its instances are known.
+func (ow *overwriting) keepReturned(paths []string) error {
+	had := ow.kept
+	lost, err := ow.keepPaths(paths)
+	if err == nil && len(lost) > 0 {
+		err = &UnkeptError{Paths: lost}
+	}
+	if err != nil {
+		return err
+	}
+	maps.Copy(ow.kept, had)
+	ow.loop.recorder.Drain()
+	ow.warnEdits(paths)
+	return nil
+}
+
 // keepPaths makes a checkpoint that holds the given files. If a checkpoint can't hold
 // some of them, it makes none and returns their paths. It tries again after a failure,
 // and never ignores one.
@@ -119,12 +137,8 @@ func (ow *overwriting) editedArtifacts() []string {
 // overwrites.
 func (ow *overwriting) warnOverwritten() {
 	l := ow.loop
-	back := func() string {
-		return l.opts.Command("checkpoint rollback " + l.pipeline.ID + " " + ow.checkpointID + " --files-only")
-	}
 	if len(ow.edits) > 0 {
-		l.warnUser(fmt.Sprintf("the edit of %s is in a checkpoint before it is overwritten; `%s` brings it back, with the files as they were then",
-			text.Enumerate(ow.edits), back()))
+		ow.warnEdits(ow.edits)
 	}
 	if len(ow.partial) == 0 {
 		return
@@ -134,7 +148,18 @@ func (ow *overwriting) warnOverwritten() {
 		l.warnUser(what + "; how it was found is in no checkpoint, since they are switched off")
 		return
 	}
-	l.warnUser(fmt.Sprintf("%s; how it was found is in a checkpoint, and `%s` brings that back, with the files as they were then", what, back()))
+	l.warnUser(fmt.Sprintf("%s; how it was found is in a checkpoint, and `%s` brings that back, with the files as they were then", what, ow.commandBack()))
+}
+
+// warnEdits tells the user how edits that the run overwrites can be brought back.
+func (ow *overwriting) warnEdits(paths []string) {
+	ow.loop.warnUser(fmt.Sprintf("the edit of %s is in a checkpoint before it is overwritten; `%s` brings it back, with the files as they were then",
+		text.Enumerate(paths), ow.commandBack()))
+}
+
+// commandBack returns the command that brings back what the run overwrites.
+func (ow *overwriting) commandBack() string {
+	return ow.loop.opts.Command("checkpoint rollback " + ow.loop.pipeline.ID + " " + ow.checkpointID + " --files-only")
 }
 
 // UnkeptError lists artifacts that were or may have been edited and that no checkpoint can

@@ -99,6 +99,8 @@ type edit struct {
 	maker  string // the workstream that made it, "" if none did
 	change string
 	digest string // the digest of the file, "" if it was deleted
+
+	beforeRun bool // it was made before the run, which could not know of it at its start
 }
 
 // compareFile compares a file with its record, and reports whether they differ. now is
