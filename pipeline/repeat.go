@@ -72,6 +72,9 @@ func (r *Repeat) Satisfied(results Results) (bool, hcl.Diagnostics) {
 	return r.until.scope.condition(r.until.condition, fr)
 }
 
+// UntilMetrics lists the metrics that until refers to.
+func (r *Repeat) UntilMetrics() []string { return r.until.condition.metrics() }
+
 // Until returns the source of until, "" if there is none.
 func (r *Repeat) Until() string {
 	if r.until.condition == nil {

@@ -316,9 +316,14 @@ func (op *opening) recordResumed() {
 	op.invalidatePlanned()
 }
 
-// invalidatePlanned records the results and verdicts that the plan invalidates.
+// invalidatePlanned records the results and verdicts that the plan invalidates. It leaves out
+// phases of which the plan has the next iteration: that takes back what the present one has made
+// when the run comes to it.
 func (op *opening) invalidatePlanned() {
 	for _, phase := range op.plan.Phases {
+		if r := phase.Repeat; r != nil && r.Iteration > op.loop.session.State().IterationOf(phase.Name) {
+			continue
+		}
 		for _, s := range phase.Steps {
 			op.invalidate(s)
 		}

@@ -29,7 +29,7 @@ func (m *model) plannedOff(name string, all map[string]plan.Decision) bool {
 
 // plannedPhaseOff reports whether the plan skips a phase, because nothing can fail before it.
 func (m *model) plannedPhaseOff(p int, all map[string]plan.Decision) bool {
-	return m.h.Phases[p].RunOn == onFailed && m.firstStep(p, all) == ""
+	return m.h.Phases[p].RunOn == onFailed && !m.foreseenBefore(p) && m.firstStep(p, all) == ""
 }
 
 // firstStep returns the first workstream or gate before a phase for which the run has something

@@ -80,7 +80,7 @@ func (m *model) leftOut(want map[string]plan.Decision) map[string]bool {
 // plan sets the model's run according to the options of a build.
 func (m *model) plan(a act, number int) {
 	r := &modelRun{act: a, number: number, forced: map[string]bool{}, tries: map[string]int{}, over: map[string]bool{}, retries: map[string]bool{}, skipped: map[string]bool{}, takes: map[string]bool{},
-		verified: map[string]state.Resolution{}, asking: map[string]bool{}, fastIn: map[int]bool{}, why: map[string]reason{}}
+		verified: map[string]state.Resolution{}, asking: map[string]bool{}, fastIn: map[int]bool{}, why: map[string]reason{}, next: map[int]bool{}}
 	m.run = r
 	from, invalidated := false, map[string]bool{}
 	for i, phase := range m.h.Phases {
@@ -164,15 +164,16 @@ func (m *model) refusal(a act, want map[string]plan.Decision) error {
 	return nil
 }
 
-// expect notes the results and verdicts that the plan invalidates before anything starts.
+// expect notes the results and verdicts that the plan invalidates before anything starts. The next
+// iteration of a phase takes back those of its phase when it begins.
 func (m *model) expect(want map[string]plan.Decision) {
 	for name, w := range m.works {
-		if want[name] == plan.Rerun && w.status != state.Pending {
+		if !m.run.next[m.phaseOf(name)] && want[name] == plan.Rerun && w.status != state.Pending {
 			m.run.takes[name] = true
 		}
 	}
 	for label, g := range m.gates {
-		if want[label] == plan.Judge && g.status == state.Passed {
+		if !m.run.next[m.phaseOfStep(label)] && want[label] == plan.Judge && g.status == state.Passed {
 			m.run.takes[label] = true
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"prdrunner/checkpoint/state"
+	"prdrunner/runner/plan"
 )
 
 // Phases that repeat.
@@ -77,6 +78,61 @@ func (m *model) exhausted(p int) bool {
 	phase, r := m.h.Phases[p], m.run
 	return phase.Repeat > 0 && !m.satisfied(p) && m.isLast(p) && m.reviewPasses() &&
 		!slices.ContainsFunc(phase.Works, func(w histWork) bool { return !m.finished(w.Name) || r.allowed != nil && !r.allowed[w.Name] })
+}
+
+// outlookOfLoop replaces the decisions for a phase in whose iteration nothing is left to do, and
+// whose condition does not hold: by those for the next iteration, or, if none follows, by those for
+// a phase that fails.
+func (m *model) outlookOfLoop(p int, choice plan.OnConflict, was map[string]string, all map[string]plan.Decision) {
+	phase := m.h.Phases[p]
+	if phase.Repeat == 0 || m.phases[p] == state.Completed || m.satisfied(p) || m.foreseenBefore(p) || m.leftInIteration(p, choice, was, all) {
+		return
+	}
+	if m.isLastForPlan(p) {
+		for _, g := range m.phaseGates(p) {
+			all[g.label(phaseName(p))] = plan.Blocked
+		}
+		m.run.foreseen = phaseName(p)
+		return
+	}
+	m.run.next[p] = true
+	m.iterate(p, "")
+	m.outlookOfPhase(p, choice, was, all)
+	for _, w := range phase.Works {
+		if all[w.Name] == plan.Run {
+			all[w.Name] = plan.Rerun
+		}
+	}
+}
+
+// foreseenBefore reports whether the plan knows of a phase before this one that it fails.
+func (m *model) foreseenBefore(p int) bool {
+	return m.run.foreseen != "" && m.run.foreseen < phaseName(p)
+}
+
+// leftInIteration reports whether the plan finds something to do in the iteration of a phase on
+// record, a user's edit to decide about included.
+func (m *model) leftInIteration(p int, choice plan.OnConflict, now map[string]string, all map[string]plan.Decision) bool {
+	return slices.ContainsFunc(m.h.Phases[p].Works, func(w histWork) bool {
+		open := func(step string) bool {
+			return all[step] != plan.Reuse && all[step] != plan.Skipped || m.reviewNext(step)
+		}
+		undecided := all[w.Name] == plan.Reuse && m.edited(w.Name, now) && choice != plan.ConflictRestore
+		return open(w.Name) || undecided || m.run.allowed != nil && !m.run.allowed[w.Name] ||
+			slices.ContainsFunc(w.Gates, func(g histGate) bool { return open(g.label(w.Name)) })
+	})
+}
+
+// isLastForPlan reports whether the plan can tell that no iteration of a phase follows the present
+// one. Only a build captures the files that have changed since the last capture.
+func (m *model) isLastForPlan(p int) bool {
+	loop := m.loops[p]
+	run := m.run
+	m.run = nil
+	results := m.results(p)
+	m.run = run
+	most := m.h.Phases[p].Repeat + m.v.grown["max"]
+	return loop.iteration >= most || results != "" && results == loop.results && !run.moved
 }
 
 // inIteration compares the number of the iteration that an attempt was given with the

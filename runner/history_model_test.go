@@ -112,6 +112,8 @@ type modelRun struct {
 	skipped  map[string]bool // workstreams that this run has skipped
 	verified map[string]state.Resolution
 	why      map[string]reason // the expected reasons for the decisions of the plan
+	next     map[int]bool      // the phases of which the plan has the next iteration
+	foreseen string            // the first phase of which the plan knows that it fails; "": none
 	phase    int               // the phase entered last
 	asked    bool              // a pause was asked for
 	reviewed bool              // the review has begun

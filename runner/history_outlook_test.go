@@ -19,18 +19,24 @@ func (m *model) outlook(choice plan.OnConflict) map[string]plan.Decision {
 	was, known := m.tree, m.known
 	m.tree, m.known = maps.Clone(was), known.clone()
 	all := map[string]plan.Decision{}
-	for i, p := range m.h.Phases {
-		for _, w := range p.Works {
-			m.foresee(w.Name, choice, all)
-			all[w.Name] = m.outlookOf(w.Name, choice, was, all)
-			m.outlookOfGates(&w, all)
-		}
-		for _, g := range m.phaseGates(i) {
-			all[g.label(phaseName(i))] = m.outlookOfGate(g, phaseName(i), all)
-		}
+	for i := range m.h.Phases {
+		m.outlookOfPhase(i, choice, was, all)
+		m.outlookOfLoop(i, choice, was, all)
 	}
 	m.tree, m.known = was, known
 	return all
+}
+
+// outlookOfPhase adds the decisions for the steps of a phase.
+func (m *model) outlookOfPhase(i int, choice plan.OnConflict, was map[string]string, all map[string]plan.Decision) {
+	for _, w := range m.h.Phases[i].Works {
+		m.foresee(w.Name, choice, all)
+		all[w.Name] = m.outlookOf(w.Name, choice, was, all)
+		m.outlookOfGates(&w, all)
+	}
+	for _, g := range m.phaseGates(i) {
+		all[g.label(phaseName(i))] = m.outlookOfGate(g, phaseName(i), all)
+	}
 }
 
 // foresee skips a workstream that the plan skips, and restores the artifacts of any other.
@@ -121,6 +127,9 @@ func (m *model) outlookAlone(name string, choice plan.OnConflict, now map[string
 			}
 		case plan.Reuse, plan.Skipped:
 		}
+	}
+	if m.foreseenBefore(m.phaseOf(name)) && m.h.Phases[m.phaseOf(name)].RunOn == "" {
+		blocked = append(blocked, m.run.foreseen)
 	}
 	if p := m.phaseOf(name); m.h.Phases[p].RunOn != "" {
 		if first := m.firstAgain(p, all); first != "" && !slices.Contains(on, first) {

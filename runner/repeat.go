@@ -7,6 +7,7 @@ import (
 	"prdrunner/checkpoint/state"
 	"prdrunner/pipeline"
 	"prdrunner/runner/findings"
+	"prdrunner/runner/plan"
 )
 
 // A phase with a repeat block runs its workstreams again until everything in it passes and
@@ -14,9 +15,10 @@ import (
 // iteration may follow.
 
 // isSatisfied reports whether the iteration is the last one, as far as the condition of the
-// repeat block says. A condition that can't be evaluated fails the phase.
+// repeat block says. A phase that is complete, and in which nothing ran, is not asked again. A
+// condition that can't be evaluated fails the phase.
 func (p *phaseRun) isSatisfied() bool {
-	if p.phase.Repeat == nil {
+	if p.phase.Repeat == nil || !p.entered && p.loop.session.State().Phase(p.phase.Name).Status == state.Completed {
 		return true
 	}
 	satisfied, diags := p.phase.Repeat.Satisfied(p.loop.planner.Results(true, 0))
@@ -73,7 +75,7 @@ func (p *phaseRun) mayRepeat() bool {
 // whyAgain says why an iteration is not the last one.
 func (p *phaseRun) whyAgain(failures []state.Failure) string {
 	if len(failures) == 0 {
-		return "until is false: " + p.phase.Repeat.Until()
+		return plan.UntilIsFalse(p.phase.Repeat)
 	}
 	f := failures[0]
 	what := f.Workstream

@@ -184,7 +184,11 @@ const NothingFailed = "no phase before it has failed"
 // evaluatePhaseRunOn decides, in a plan, whether a phase runs, from the steps of the phases
 // before it.
 func (pl *Planner) evaluatePhaseRunOn(phase *pipeline.Phase, before []Phase) (e When) {
-	if phase.RunOn != pipeline.RunOnFailed {
+	switch {
+	case pl.failing != "" && phase.RunOn == pipeline.RunOnSucceeded:
+		e.blocked = []string{pl.failing}
+		return e
+	case pl.failing != "", phase.RunOn != pipeline.RunOnFailed:
 		return e
 	}
 	for _, earlier := range before {

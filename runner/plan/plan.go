@@ -8,7 +8,8 @@
 // Begin with Planner in planner.go. Planner.Plan decides all steps at once. The run loop
 // asks Planner.Workstream and Planner.Gate again before it starts a step, because more
 // results are known by then. decide.go decides whether a workstream runs again, gates.go
-// whether a verdict still holds, and conflicts.go what happens to edited artifacts.
+// whether a verdict still holds, repeat.go whether a phase repeats, and conflicts.go what happens to
+// edited artifacts.
 // digest.go says what the digest of a workstream covers. Gathering facts, running tasks
 // and recording results belong elsewhere.
 //
@@ -131,7 +132,7 @@ type Step struct {
 	Decision Decision     `json:"decision"`
 	Reason   state.Text   `json:"reason"`
 	Changes  []Change     `json:"changes,omitempty"`  // what changed, for a rerun
-	On       []string     `json:"on,omitempty"`       // the workstreams that the step depends or is blocked on
+	On       []string     `json:"on,omitempty"`       // the workstreams that the step depends or is blocked on, or the phase
 	Restores []state.Text `json:"restores,omitempty"` // artifacts that Runner restores from objects
 	Refused  state.Text   `json:"refused,omitempty"`  // why a build that cannot ask the user does not start with this step
 	Review   bool         `json:"review,omitempty"`   // the gate's verdict still holds, and the build stops for its review

@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"iter"
 	"maps"
 	"slices"
@@ -36,6 +37,7 @@ type Planner struct {
 	// versions holds earlier versions of the pipeline. The key is made of the variables
 	// whose values differ from now.
 	versions   map[string]*pipeline.Pipeline
+	failing    string            // the first phase of the plan that is known to fail; "": none is
 	anyBlocked bool              // whether some workstream cannot complete
 	remade     map[string]string // workstreams that run again since an artifact is made again from an earlier layer → reason
 	rerunning  []string          // the workstreams that will have another result, in the order in which they were decided
@@ -215,7 +217,7 @@ func (pl *Planner) issue() *state.Issue {
 func (pl *Planner) Plan(now time.Time) *Plan {
 	plan := pl.decideAll(now)
 	for pl.needSensitiveOutputs(plan) || pl.restoreBeneath() {
-		pl.anyBlocked, pl.rerunning = false, nil
+		pl.anyBlocked, pl.failing, pl.rerunning = false, "", nil
 		plan = pl.decideAll(now)
 	}
 	plan.remakes = len(pl.remade) > 0
@@ -242,39 +244,7 @@ func (pl *Planner) decideAll(now time.Time) *Plan {
 	plan.Review, diags = pl.Review()
 	plan.addWarnings(diags)
 	for _, phase := range pl.p.Phases {
-		pp := Phase{Name: phase.Name, Title: phase.Title, Number: phase.Number}
-		if phase.RunOn != pipeline.RunOnSucceeded {
-			pp.RunOn = phase.RunOn
-		}
-		if r := phase.Repeat; r != nil {
-			pp.Repeat = &Repeat{Iteration: pl.st.IterationOf(phase.Name), Max: r.Max, Until: r.Until()}
-		}
-		enabled := pl.evaluatePhaseRunOn(phase, plan.Phases)
-		if enabled.skipReason == "" {
-			enabled = enabled.combine(pl.evaluatePhaseWhen(phase))
-		}
-		plan.addWarnings(enabled.Diags)
-		byWorkstream := make(map[string][]Step, len(phase.Workstreams))
-		for _, ws := range sortByBatch(phase.Workstreams) {
-			own, steps, d := pl.decideWithGates(ws, enabled)
-			plan.addWarnings(d)
-			conflicts := pl.UndecidedConflicts(own)
-			steps[0].Refused = pl.refusalReason(conflicts)
-			if own.Decision == Skipped {
-				pl.applySkip(own)
-			}
-			byWorkstream[ws.Name] = steps
-			plan.Conflicts = append(plan.Conflicts, conflicts...)
-		}
-		pp.Steps = make([]Step, 0, len(byWorkstream)+len(phase.Gates))
-		for _, ws := range phase.Workstreams {
-			pp.Steps = append(pp.Steps, byWorkstream[ws.Name]...)
-		}
-		for _, g := range phase.Gates {
-			step, d := pl.Gate(g)
-			plan.addWarnings(d)
-			pp.Steps = append(pp.Steps, step)
-		}
+		pp := pl.decidePhase(plan, phase)
 		if plan.ResumeFrom == 0 && slices.ContainsFunc(pp.Steps, Step.hasWork) {
 			plan.ResumeFrom = phase.Number
 		}
@@ -301,6 +271,83 @@ func (pl *Planner) decideAll(now time.Time) *Plan {
 	return plan
 }
 
+// decidePhase decides the steps of a phase. If nothing is left to do in its iteration and
+// another one follows, it decides the steps of that one.
+func (pl *Planner) decidePhase(plan *Plan, phase *pipeline.Phase) Phase {
+	enabled := pl.evaluatePhase(plan, phase)
+	steps := pl.decideWorkstreams(plan, phase, enabled)
+	var end iterationEnd
+	if enabled.skipReason == "" && len(enabled.blocked) == 0 {
+		end = pl.endOfIteration(phase, steps)
+	}
+	if end.next != nil {
+		ended := steps
+		pl.beginIteration(*end.next)
+		steps = pl.decideWorkstreams(plan, phase, enabled)
+		for i := range steps { // the run restores artifacts before anything else
+			steps[i].Restores = ended[i].Restores
+		}
+	}
+	plan.addWarnings(end.diags)
+	for _, g := range phase.Gates {
+		step, d := pl.Gate(g)
+		if end.fails != "" {
+			step, d = Step{Kind: GateStep, Name: g.Label()}.withDecision(Blocked, "%s", end.fails), nil
+			pl.gates[step.Name] = step
+		}
+		plan.addWarnings(d)
+		steps = append(steps, step)
+	}
+	if end.fails != "" && pl.failing == "" {
+		pl.failing = phase.Name
+		plan.Warnings = append(plan.Warnings, state.Text(fmt.Sprintf("%s fails: %s", phase.Name, end.fails)))
+	}
+	return pl.describePhase(phase, steps)
+}
+
+// describePhase returns the phase of a plan that has these steps.
+func (pl *Planner) describePhase(phase *pipeline.Phase, steps []Step) Phase {
+	pp := Phase{Name: phase.Name, Title: phase.Title, Number: phase.Number, Steps: steps}
+	if phase.RunOn != pipeline.RunOnSucceeded {
+		pp.RunOn = phase.RunOn
+	}
+	if r := phase.Repeat; r != nil {
+		pp.Repeat = &Repeat{Iteration: pl.st.IterationOf(phase.Name), Max: r.Max, Until: r.Until()}
+	}
+	return pp
+}
+
+// evaluatePhase decides whether a phase runs.
+func (pl *Planner) evaluatePhase(plan *Plan, phase *pipeline.Phase) When {
+	enabled := pl.evaluatePhaseRunOn(phase, plan.Phases)
+	if enabled.skipReason == "" && len(enabled.blocked) == 0 {
+		enabled = enabled.combine(pl.evaluatePhaseWhen(phase))
+	}
+	plan.addWarnings(enabled.Diags)
+	return enabled
+}
+
+// decideWorkstreams decides the workstreams of a phase, each with its gates.
+func (pl *Planner) decideWorkstreams(plan *Plan, phase *pipeline.Phase, enabled When) []Step {
+	byWorkstream := make(map[string][]Step, len(phase.Workstreams))
+	for _, ws := range sortByBatch(phase.Workstreams) {
+		own, steps, d := pl.decideWithGates(ws, enabled)
+		plan.addWarnings(d)
+		conflicts := pl.UndecidedConflicts(own)
+		steps[0].Refused = pl.refusalReason(conflicts)
+		if own.Decision == Skipped {
+			pl.applySkip(own)
+		}
+		byWorkstream[ws.Name] = steps
+		plan.Conflicts = append(plan.Conflicts, conflicts...)
+	}
+	all := make([]Step, 0, len(byWorkstream)+len(phase.Gates))
+	for _, ws := range phase.Workstreams {
+		all = append(all, byWorkstream[ws.Name]...)
+	}
+	return all
+}
+
 // applySkip applies a skipped workstream to a copy of the state, so that later steps are
 // decided from the state that the run will have by then: a skipped workstream has no
 // outputs, and the gates of its phase do not judge it.
@@ -308,10 +355,15 @@ func (pl *Planner) applySkip(own Step) {
 	if pl.st.Workstream(own.Name).Status == state.Skipped {
 		return
 	}
+	pl.copyState()
+	pl.st.Skip(pl.st.Workstream(own.Name), own.Reason)
+}
+
+// copyState makes pl.st a copy, which the plan may change.
+func (pl *Planner) copyState() {
 	if pl.st == pl.stateAtStart {
 		pl.st = pl.st.Clone()
 	}
-	pl.st.Skip(pl.st.Workstream(own.Name), own.Reason)
 }
 
 // addWarnings adds the errors of an evaluation to the warnings. They do not stop the run;
