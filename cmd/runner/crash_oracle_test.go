@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"prdrunner/pipeline"
 )
 
 // try runs the command with one fault, checks the state after it, has the work finished
@@ -291,24 +293,43 @@ func (s *crashSite) leftovers() (left []string) {
 }
 
 // done returns, for each workstream that is on record as done, or as failed where that is
-// allowed, how often it ran.
+// allowed, how often it ran. What was done in a work tree is done once its gates have passed.
 func (s *crashSite) done() map[string]int {
-	counts, done, held := s.counts(), map[string]int{}, map[string]bool{}
+	counts, done, held := s.counts(), map[string]int{}, map[string]map[string]bool{}
 	for _, c := range s.journal() {
 		for _, e := range c.Events {
 			switch {
-			case e.Held != nil && e.Workstream != "ungated": // what was done in a work tree is done once its gate has passed
-				held[e.Workstream] = true
+			case e.Held != nil && len(s.gatesOf(e.Workstream)) > 0:
+				held[e.Workstream] = s.gatesOf(e.Workstream)
 			case e.Kind == "workstream.completed" || e.Kind == "workstream.succeeded" || e.Allowed:
 				done[e.Workstream] = counts[e.Workstream]
 			case e.Kind == "gate.passed":
-				if _, of, _ := strings.Cut(strings.TrimSuffix(e.Gate, ")"), " ("); held[of] {
+				_, of, _ := strings.Cut(strings.TrimSuffix(e.Gate, ")"), " (")
+				if delete(held[of], e.Gate); held[of] != nil && len(held[of]) == 0 {
 					done[of] = counts[of]
 				}
 			}
 		}
 	}
 	return done
+}
+
+// gatesOf returns the labels of the gates that the pipeline gives a workstream.
+func (s *crashSite) gatesOf(workstream string) map[string]bool {
+	s.t.Helper()
+	name := s.prd() + ".hcl"
+	source, err := os.ReadFile(s.path("w/" + name))
+	s.must(err)
+	file, _ := pipeline.Parse(source, name)
+	p, diags := file.Pipeline(pipeline.Inputs{Workspace: s.path("w")})
+	if diags.HasErrors() {
+		s.t.Fatal(diags)
+	}
+	labels := map[string]bool{}
+	for _, gate := range p.Workstream(workstream).Gates {
+		labels[gate.Label()] = true
+	}
+	return labels
 }
 
 // noneAgain checks that the workstreams in done have not run again, that the workstream
