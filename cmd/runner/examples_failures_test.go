@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -44,8 +45,8 @@ func TestFailingWorkflows(t *testing.T) {
 			name: "argo", file: "store/store.go", good: "Mean: h.Mean + p.Value", bad: "Mean: p.Value",
 			fails:     []step{{"build PRD-107", 1, "unit failed"}, {"logs PRD-107 unit", 0, "--- FAIL: TestStore"}},
 			failed:    map[string]string{"out/status.txt": "build completed\nunit failed\ncoverage-line blocked", "out/issue.md": "- unit has failed", "out/summary.txt": ""},
-			repaired:  []step{{"build PRD-107 --resume", 0, "PRD-107 complete"}},
-			completed: map[string]string{"out/status.txt": "unit completed\ncoverage-line completed", "out/summary.txt": "server01,10,5.50"},
+			repaired:  []step{{"build PRD-107 --resume", 0, "PRD-107 complete"}, {"build PRD-107 --resume", 6, ""}},
+			completed: map[string]string{"out/issue.md": "", "out/status.txt": "unit completed\ncoverage-line completed", "out/summary.txt": "server01,10,5.50"},
 		},
 		{
 			name: "deployment", file: "migrations/0002_currency.awk", good: `",eur"`, bad: `"eur"`,
@@ -54,9 +55,19 @@ func TestFailingWorkflows(t *testing.T) {
 			repaired:  []step{{"build PRD-108 --resume", 3, "go-ahead"}, {"approve PRD-108", 0, ""}, {"build PRD-108 --resume", 0, "PRD-108 complete"}},
 			completed: map[string]string{"production/data/orders.csv": "1001,ana,2500,eur\n", "production/releases/2.0.txt": "production", "deployments.txt": "2.0: complete"},
 		},
+		{
+			name: "deployment", file: "PRD-108.hcl", good: "main.version=${local.version}", bad: "main.version=1.9",
+			fails:  []step{{"build PRD-108", 1, "canary is version 1.9, not 2.0"}},
+			failed: map[string]string{"production/canary/shop": "", "production/primary/shop": "", "production/traffic.txt": "primary 100", "deployments.txt": "2.0: failed"},
+		},
+		{
+			name: "deployment", file: "PRD-108.hcl", good: `'canary 10\nprimary 90\n'`, bad: `'primary 100\n'`,
+			fails:  []step{{"build PRD-108", 1, "production/traffic.txt gives no traffic to canary"}},
+			failed: map[string]string{"production/canary/shop": "", "production/primary/shop": "", "production/traffic.txt": "primary 100"},
+		},
 	}
 	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
+		t.Run(tt.name+" "+path.Base(tt.file), func(t *testing.T) {
 			t.Parallel()
 			dir := copyExample(t, filepath.Join("workflows", tt.name))
 			run := func(steps []step) {

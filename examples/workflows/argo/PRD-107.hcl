@@ -4,7 +4,8 @@
 #   runner -C examples/workflows/argo build PRD-107
 #   runner -C examples/workflows/argo logs PRD-107.e2e service.server    of a service of a called pipeline
 #
-# Break a test, say in line/line_test.go: what can still run does, the handlers run, and the build fails.
+# Break a test, say in line/line_test.go: what can still run does, the handlers run and open out/issue.md, and
+# the build fails. When you have mended it and resume, the issue is closed.
 #
 # Origin: the examples of https://github.com/argoproj/argo-workflows (Apache-2.0): influxdb-ci.yaml has the
 # graph, with a template for the coverage and one with a daemon for the end-to-end test, daemon-step.yaml
@@ -69,10 +70,12 @@ pipeline "PRD-107" {
   phase "exit" {
     run_on = "always"
 
+    # It closes the issue of an earlier build. If this one has failed too, cry opens another.
     workstream "notify" {
       artifacts = ["out/status.txt"]
       script    = <<-EOT
         mkdir -p out
+        rm -f out/issue.md
         cat > out/status.txt <<'END'
         build ${workstream.build.status}
         unit ${workstream.unit.status}
@@ -89,7 +92,6 @@ pipeline "PRD-107" {
 
     workstream "cry" {
       depends_on = [workstream.notify]
-      artifacts  = ["out/issue.md"]
       script     = "awk '$2 == \"failed\" { print \"- \" $1 \" has failed\" }' out/status.txt > out/issue.md"
     }
   }

@@ -23,7 +23,7 @@ pipeline "PRD-106" {
   title = "The month's sales"
 
   defaults {
-    env = { LC_ALL = "C" } # the order of sort and join
+    env = { LC_ALL = "C" } # the order of sort
   }
 
   hook {
@@ -33,18 +33,14 @@ pipeline "PRD-106" {
 
   phase "job" {
     workstream "initialize" {
-      inputs = ["data/orders.csv"]
-      script = <<-EOT
-        awk -F , '
-          NR > 1 && substr($2, 1, 7) > month { month = substr($2, 1, 7) }
-          END { if (month == "") exit 1; print "month=" month }' data/orders.csv >> "$RUNNER_OUTPUT"
-      EOT
+      inputs = ["data/orders.csv", "month.awk"]
+      script = "awk -F , -f month.awk data/orders.csv >> \"$RUNNER_OUTPUT\""
     }
 
     workstream "table" {
       for_each   = toset(["orders", "prices"])
       depends_on = [workstream.initialize]
-      inputs     = ["data/${each.key}.csv"]
+      inputs     = ["data/${each.key}.csv", "validate.awk"]
       artifacts  = ["out/${each.key}/table.csv"]
 
       call {
@@ -76,7 +72,7 @@ pipeline "PRD-106" {
       artifacts  = ["out/merged.csv"]
       script     = <<-EOT
         mkdir -p work
-        awk -f merge.awk out/rates.csv out/prices/table.csv out/orders/table.csv > work/merged.csv
+        awk -F , -f merge.awk out/rates.csv out/prices/table.csv out/orders/table.csv > work/merged.csv
         awk 'END { print "metric.merged=" NR }' work/merged.csv >> "$RUNNER_OUTPUT"
         sort -o out/merged.csv work/merged.csv
       EOT
@@ -89,23 +85,17 @@ pipeline "PRD-106" {
 
     workstream "calculate" {
       depends_on = [workstream.merge]
+      inputs     = ["totals.awk"]
       artifacts  = ["out/totals.csv"]
-      script     = <<-EOT
-        awk -F , '{ sum[$2] += $3 } END { for (c in sum) printf "%s,%.2f\n", c, sum[c] }' out/merged.csv > out/totals.csv
-        sort -o out/totals.csv out/totals.csv
-      EOT
+      script     = "awk -F , -f totals.awk out/merged.csv > out/totals.csv"
     }
 
     workstream "report" {
       depends_on = [workstream.calculate]
+      inputs     = ["report.awk"]
       artifacts  = ["out/report.txt"]
       env        = { MONTH = workstream.initialize.outputs.month }
-      script     = <<-EOT
-        awk -F , -v month="$MONTH" '
-          BEGIN { print "Sales of " month }
-          { printf "%-10s %10.2f\n", $1, $2; sum += $2 }
-          END { printf "%-10s %10.2f\n", "all", sum }' out/totals.csv > out/report.txt
-      EOT
+      script     = "awk -F , -v month=\"$MONTH\" -f report.awk out/totals.csv > out/report.txt"
     }
 
     workstream "reconcile" {

@@ -1,7 +1,7 @@
 # A deployment: checks, a signed build, a canary with a tenth of the traffic, a person's yes, all servers,
 # and a migration of the database. What a smoke test finds wrong is rolled back at once, and in the end all
-# traffic goes to the primary servers again, however far the deployment came. The directory production
-# stands for the servers. In examples/workflows/deployment:
+# traffic goes to the primary servers again, however far the deployment came. A smoke test asks a server as
+# often as it gets traffic, and compares the version. The directory production stands for the servers. In examples/workflows/deployment:
 #
 #   runner build PRD-108             deploys the canary, and stops for the approval
 #   runner approve PRD-108
@@ -107,7 +107,7 @@ pipeline "PRD-108" {
 
       protect { scope = ["production/canary/**", "production/traffic.txt"] }
       gate "canary-smoke" {
-        command  = ["out/shop", "check", "http://127.0.0.1:${service.canary.port}"]
+        command  = ["out/shop", "check", "production/traffic.txt", "canary", "http://127.0.0.1:${service.canary.port}", local.version]
         env_file = "production.env"
       }
     }
@@ -131,7 +131,7 @@ pipeline "PRD-108" {
 
       protect { scope = ["production/primary/**"] }
       gate "primary-smoke" {
-        command  = ["out/shop", "check", "http://127.0.0.1:${service.primary.port}"]
+        command  = ["out/shop", "check", "production/traffic.txt", "primary", "http://127.0.0.1:${service.primary.port}", local.version]
         env_file = "production.env"
       }
     }
@@ -145,7 +145,7 @@ pipeline "PRD-108" {
 
       protect { scope = ["production/data/**"] }
       gate "migrate-smoke" {
-        command  = ["out/shop", "check", "http://127.0.0.1:${service.primary.port}"]
+        command  = ["out/shop", "check", "production/traffic.txt", "primary", "http://127.0.0.1:${service.primary.port}", local.version]
         env_file = "production.env"
       }
     }
