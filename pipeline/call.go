@@ -367,7 +367,8 @@ func (b *builder) missingCallValues(call *callDef) {
 // Called is the pipeline that a workstream runs.
 type Called struct {
 	File string // its file, relative to the workspace
-	// Variables are the values of its variables as texts, in the form of Input.Text.
+	// Variables are the values of its variables as texts, in the form of Input.Text with
+	// Expression.
 	Variables map[string]string
 }
 
@@ -379,10 +380,7 @@ func (c *callDef) levels() int {
 	return 1 + c.file.callDepth()
 }
 
-var (
-	errUntyped = errors.New("its variable declares no type or any, and so takes only texts, numbers, true and false; give it a type, such as list(string)")
-	errUnfit   = errors.New("it does not fit the type of its variable")
-)
+var errUnfit = errors.New("it does not fit the type of its variable")
 
 // setCallVariable evaluates the value of one variable of the called pipeline. Null leaves the
 // variable at its default.
@@ -402,7 +400,7 @@ func (ev *evaluation) setCallVariable(call *callDef, v envVariable, value cty.Va
 	return nil
 }
 
-// textForVariable returns a value in the form of Input.Text.
+// textForVariable returns a value in the form of Input.Text with Expression.
 func textForVariable(v *variableBlock, value cty.Value) (string, error) {
 	if _, err := convert.Convert(value, v.typ); err != nil {
 		return "", errUnfit
@@ -410,10 +408,10 @@ func textForVariable(v *variableBlock, value cty.Value) (string, error) {
 	text := ""
 	switch {
 	case !value.IsWhollyKnown():
-	case v.typ.IsPrimitiveType() || v.typ == cty.DynamicPseudoType:
+	case v.typ.IsPrimitiveType():
 		var err error
 		if text, err = toText(value); err != nil {
-			return "", errUntyped
+			return "", errUnfit
 		}
 	default:
 		text = string(hclwrite.TokensForValue(value).Bytes())

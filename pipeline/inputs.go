@@ -65,7 +65,11 @@ type Links interface {
 type Input struct {
 	// Text is the value as typed: literal for strings, numbers and booleans, an HCL
 	// expression for all other types.
-	Text   string
+	Text string
+	// Expression says that Text is an HCL expression for a variable of any type, too, so that
+	// its value keeps its type.
+	Expression bool
+
 	Value  cty.Value // a decoded value; if it is not NilVal, Text is ignored
 	Origin string    // for messages: "--var", "PRDRUNNER_VAR_x", "vars.hcl:3"
 }
@@ -141,7 +145,7 @@ func (b *builder) inputValue(v *variableBlock, in Input, sensitive bool) (cty.Va
 		plain, _ := in.Value.UnmarkDeep()
 		return plain, true
 	}
-	if v.typ.IsPrimitiveType() || v.typ == cty.DynamicPseudoType {
+	if v.typ.IsPrimitiveType() || v.typ == cty.DynamicPseudoType && !in.Expression {
 		return cty.StringVal(in.Text), true
 	}
 	src := []byte(in.Text)

@@ -30,6 +30,7 @@ func SetUpCalled(ctx context.Context, env *cli.Environment, cfg *config.Config, 
 	if _, called := cfg.Root(ref.PRD); !called {
 		return nil, advice.With(advice.Usagef("%s is the id of a called pipeline, and id_pattern (%s) takes it for that of a PRD", ref.PRD, cfg.IDPatternText), "choose an id_pattern without dots in runner.yaml")
 	}
+	ref.called = true
 	p, err := Pipeline(env, cfg, ref)
 	if err != nil {
 		return nil, err

@@ -39,6 +39,7 @@ type PipelineRef struct {
 	Vars          []string
 	VarFiles      []string
 	AllowUnset    bool // variables need no values
+	called        bool // another pipeline calls it, and gives values to its variables
 	warnUnmatched bool // warn about inputs that match no file now
 	strict        bool // treat warnings as errors
 }
@@ -467,7 +468,7 @@ func readVariables(env *cli.Environment, ref PipelineRef) (map[string]pipeline.I
 	for _, assignment := range env.Environ {
 		name, value, _ := strings.Cut(assignment, "=")
 		if variable, found := strings.CutPrefix(name, pipeline.EnvironmentPrefix); found {
-			inputs[variable] = pipeline.Input{Text: value, Origin: name}
+			inputs[variable] = pipeline.Input{Text: value, Expression: ref.called, Origin: name}
 		}
 	}
 	var diags hcl.Diagnostics

@@ -85,7 +85,7 @@ pipeline "PRD-001" {
     workstream "array" {
       call {
         file = "called/load.hcl"
-        vars = { table = "t", anything = ["a"] }
+        vars = { table = "t", days = ["a"] }
       }
     }
     workstream "untyped" {
