@@ -276,20 +276,29 @@ func pausedCall(st *state.State) *pausedCalls {
 	if st.Pause.Message != "" {
 		p.message = fmt.Sprintf("%s is paused: %s", st.PRD, st.Pause.Message)
 	}
-	gates := waitingGates(st)
-	if p.calls = st.Pause.Calls; len(gates) > 0 || len(p.calls) == 0 {
-		p.calls = append(slices.Clip(p.calls), state.PausedCall{PRD: st.PRD, Gates: gates})
+	own := state.PausedCall{PRD: st.PRD}
+	for _, g := range waitingGates(st) {
+		own.Gates = append(own.Gates, g.Label)
+		if len(g.Asks) > 0 {
+			if own.Asks == nil {
+				own.Asks = map[string][]state.AskedInput{}
+			}
+			own.Asks[g.Label] = g.Asks
+		}
+	}
+	if p.calls = st.Pause.Calls; len(own.Gates) > 0 || len(p.calls) == 0 {
+		p.calls = append(slices.Clip(p.calls), own)
 	}
 	return p
 }
 
-// waitingGates returns the labels of the gates that wait for a person.
-func waitingGates(st *state.State) []string {
-	var labels []string
+// waitingGates returns the gates that wait for a person.
+func waitingGates(st *state.State) []*state.Gate {
+	var waiting []*state.Gate
 	add := func(gates []*state.Gate) {
 		for _, g := range gates {
 			if g.Status == state.Waiting {
-				labels = append(labels, g.Label)
+				waiting = append(waiting, g)
 			}
 		}
 	}
@@ -299,7 +308,7 @@ func waitingGates(st *state.State) []string {
 		}
 		add(p.Gates)
 	}
-	return labels
+	return waiting
 }
 
 // pausedCalls are the sessions that wait below one call.
@@ -340,7 +349,7 @@ func (n *node) leavePaused(p *pausedCalls) {
 	}
 	l.cause.calls.message = strings.TrimPrefix(l.cause.calls.message+"; "+n.ws.Name+": "+p.message, "; ")
 	l.cause.calls.calls = append(l.cause.calls.calls, p.calls...)
-	n.interrupt()
+	l.recorder.Add(func() { n.finish(left) }, state.WorkstreamInterrupted{Workstream: n.ws.Name, Attempt: n.attempt, WaitsFor: n.call.PRD})
 }
 
 // pauseForCalls returns the event of a run that pauses because called pipelines wait.

@@ -84,7 +84,7 @@ func (s *State) applyWorkstream(seq uint64, at time.Time, e Event) error {
 		}
 	case WorkstreamInterrupted:
 		w.dropHeld()
-		w.Status, w.EndedAt, w.EndedSeq = Interrupted, &at, seq
+		w.Status, w.EndedAt, w.EndedSeq, w.WaitsFor = Interrupted, &at, seq, e.WaitsFor
 		if e.NotBegun {
 			w.forgetCall()
 		}
@@ -188,7 +188,7 @@ func (s *State) resetWorkstream(w *Workstream, reason Text, become string) {
 	w.dropHeld()
 	w.LastFailure = w.LastFailed()
 	w.Status, w.WorkSeq, w.Rejected, w.Imported, w.Adopted, w.Allowed = Pending, 0, "", false, "", false
-	w.Error, w.Reason, w.Left = nil, reason, nil
+	w.Error, w.Reason, w.Left, w.WaitsFor = nil, reason, nil, ""
 	w.forgetCall()
 	for _, g := range w.Gates {
 		g.resetVerdict(reason)

@@ -25,6 +25,8 @@ type Caller struct {
 type PausedCall struct {
 	PRD   string   `json:"prd"`
 	Gates []string `json:"gates,omitempty"` // labels of the gates it waits at
+	// Asks is what an approval of a gate must give.
+	Asks map[string][]AskedInput `json:"asks,omitempty"`
 }
 
 // forgetCalls makes each workstream that calls a pipeline begin a new session of it.

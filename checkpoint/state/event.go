@@ -293,6 +293,7 @@ type WorkstreamInterrupted struct {
 	Workstream string `json:"workstream"`
 	Attempt    int    `json:"attempt"`
 	NotBegun   bool   `json:"not_begun,omitempty"` // as in WorkstreamFailed
+	WaitsFor   string `json:"waits_for,omitempty"` // the paused session of the pipeline that it calls
 }
 
 // WorkstreamUncertain says that it is not known whether a workstream happened that must

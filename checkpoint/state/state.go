@@ -170,13 +170,14 @@ type Workstream struct {
 	Reason     Text            `json:"reason,omitempty"`   // why it is skipped or pending again
 	Rejected   string          `json:"rejected,omitempty"` // the gate whose rejection asks for it again
 	Imported   bool            `json:"imported,omitempty"`
-	Session    string          `json:"session,omitempty"`  // the earlier session that made this record, "" for this session
-	Call       string          `json:"call,omitempty"`     // of a workstream that calls a pipeline: see Caller
-	CallSeq    uint64          `json:"call_seq,omitempty"` // commit that began this call
-	Cached     *Cached         `json:"cached,omitempty"`   // the earlier run whose result this is, nil where it was run
-	Adopted    Adoption        `json:"adopted,omitempty"`  // how it was decided that it is done, where no run recorded it
-	Repeat     bool            `json:"repeat,omitempty"`   // it may run although it has happened before
-	Spent      ledger.Spent    `json:"spent,omitzero"`     // without the time of the work
+	Session    string          `json:"session,omitempty"`   // the earlier session that made this record, "" for this session
+	Call       string          `json:"call,omitempty"`      // of a workstream that calls a pipeline: see Caller
+	CallSeq    uint64          `json:"call_seq,omitempty"`  // commit that began this call
+	WaitsFor   string          `json:"waits_for,omitempty"` // the session of the called pipeline, if its pause interrupted the workstream
+	Cached     *Cached         `json:"cached,omitempty"`    // the earlier run whose result this is, nil where it was run
+	Adopted    Adoption        `json:"adopted,omitempty"`   // how it was decided that it is done, where no run recorded it
+	Repeat     bool            `json:"repeat,omitempty"`    // it may run although it has happened before
+	Spent      ledger.Spent    `json:"spent,omitzero"`      // without the time of the work
 	// Objections are the labels of the gates whose objections the next attempt is told of,
 	// and LastFailure is the failure of the last attempt before the one that runs or waits.
 	Objections  []string `json:"objections,omitempty"`

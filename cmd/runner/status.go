@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -51,6 +52,7 @@ func runStatus(ctx context.Context, env *cli.Environment, o statusOptions) error
 	if err != nil {
 		return err
 	}
+	seeAnswers(store, snap)
 	st := load.Status(env, o.prd, snap)
 	if st.Rollback != nil {
 		if st.Finishes, err = change.PlannedFinish(ctx, env, store, o.prd); err != nil {
@@ -66,6 +68,35 @@ func runStatus(ctx context.Context, env *cli.Environment, o statusOptions) error
 		return errors.Join(show.JSON(env.Stdout, st), broken)
 	}
 	return errors.Join(show.Status(env.Stdout, env.CommandLine, env.Now(), st), broken)
+}
+
+// seeAnswers leaves out of the pause of a session the gates of called pipelines that have been
+// answered since. The answers are on record in the sessions of those pipelines. A gate counts as
+// waiting if its session can't be read.
+func seeAnswers(store *checkpoint.Store, snap *checkpoint.Snapshot) {
+	st := snap.State
+	if st == nil || st.Pause == nil || len(st.Pause.Calls) == 0 {
+		return
+	}
+	pause, now := *st.Pause, *st
+	pause.Calls = nil
+	for _, call := range st.Pause.Calls {
+		called, err := store.Load(call.PRD)
+		if len(call.Gates) > 0 && err == nil && called.State != nil {
+			call.Gates = slices.DeleteFunc(slices.Clone(call.Gates), func(label string) bool {
+				g := called.State.Gate(label)
+				return g == nil || g.Status != state.Waiting
+			})
+			if len(call.Gates) == 0 {
+				continue
+			}
+		}
+		pause.Calls = append(pause.Calls, call)
+	}
+	if len(pause.Calls) == 0 {
+		pause.Message = "what it waited for is answered"
+	}
+	now.Pause, snap.State = &pause, &now
 }
 
 // findTakenBack finds rollbacks of other PRDs that took back artifacts of the session, and
@@ -123,6 +154,7 @@ func statusOfAll(ctx context.Context, env *cli.Environment, asJSON bool) error {
 			list = append(list, show.DamagedSessionStatus(env.CommandLine, prd, err))
 			continue
 		}
+		seeAnswers(store, snap)
 		st := load.Status(env, prd, snap)
 		findTakenBack(ctx, env, store, snap, &st)
 		list = append(list, st)

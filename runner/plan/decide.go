@@ -179,6 +179,9 @@ func decidePending(s subject, step Step) Step {
 		if s.record.Error != nil {
 			return step.withDecision(Run, "attempt %d failed: %s; its retry did not start", s.record.Attempts, failureMessage(s.record.Error))
 		}
+		if s.record.WaitsFor != "" {
+			return step.withDecision(Run, "it waited for %s", s.record.WaitsFor)
+		}
 		return step.withDecision(Run, "attempt %d was interrupted", s.record.Attempts)
 	case state.Failed:
 		return step.withDecision(Run, "attempt %d failed: %s", s.record.Attempts, failureMessage(s.record.Error))

@@ -99,6 +99,10 @@ func (v *plain) printWorkstream(at time.Time, e state.Event) bool {
 		v.printFailed(e, v.elapsed(e.Workstream, at))
 	case state.WorkstreamInterrupted:
 		v.elapsed(e.Workstream, at)
+		if e.WaitsFor != "" {
+			v.printNeutral("  ", v.titled(e.Workstream)+" waits for "+e.WaitsFor, attempt(e.Attempt))
+			break
+		}
 		v.printNeutral("  ", v.titled(e.Workstream)+" interrupted", attempt(e.Attempt))
 	case state.WorkstreamUncertain:
 		v.elapsed(e.Workstream, at)

@@ -378,7 +378,7 @@ func answersOfCalls(cmdline advice.CommandLine, calls []state.PausedCall) []stri
 			commands = append(commands, cmdline.Command("status "+call.PRD))
 		}
 		for _, gate := range call.Gates {
-			commands = append(commands, cmdline.Command("approve "+call.PRD+" "+text.ShellWord(gate)))
+			commands = append(commands, cmdline.Command("approve "+call.PRD+" "+text.ShellWord(gate)+advice.InputFlags(call.Asks[gate])))
 		}
 	}
 	return commands

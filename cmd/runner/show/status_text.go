@@ -346,6 +346,9 @@ func statusOf(w *state.Workstream) string {
 	if w.FailureAllowed() {
 		return "failed, allowed"
 	}
+	if w.WaitsFor != "" {
+		return "waits for " + w.WaitsFor
+	}
 	if w.Cached != nil && w.Status == state.Completed {
 		return fmt.Sprintf("%s, result of session %s of %s", w.Status, state.ShortSession(w.Cached.Session), w.Cached.At.UTC().Format(time.DateOnly))
 	}
