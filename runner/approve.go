@@ -53,6 +53,9 @@ func (g *gateRun) askApproval() {
 		g.failUnjudged(state.Failure{Outcome: "error", Message: state.Text(err.Error())})
 		return
 	}
+	if g.again != "" {
+		l.warnUser(fmt.Sprintf("why %s asks: %s", g.Label(), g.again))
+	}
 	l.recorder.Add(func() { q.waitForAnswer(e.ExpiresAt) }, e)
 }
 

@@ -19,6 +19,7 @@ type gateRun struct {
 	loop *loop
 
 	verdict   state.Verdict // the verdict to record, bound to the files and values that are judged
+	again     state.Text    // why the gate is judged again; "" if it is not, or if that is not on record
 	secondTry bool          // the files changed while they were judged, so the gate judges a second time
 	onEnd     func(passed bool)
 }
@@ -123,7 +124,11 @@ func (g *gateRun) decide() {
 		return
 	}
 	l.phase.recordStarted()
-	if step.Decision == plan.Judge && l.session.State().Gate(g.Label()).Status == state.Passed { // the reason arose during the run, so the plan did not record it
+	rec := l.session.State().Gate(g.Label())
+	if rec.Status == state.Passed || rec.Status == state.Pending && rec.Reason != "" {
+		g.again = step.Reason
+	}
+	if step.Decision == plan.Judge && rec.Status == state.Passed { // the reason arose during the run, so the plan did not record it
 		l.recorder.Add(nil, state.GateVoided{Gate: g.Label(), Reason: step.Reason})
 	}
 	if g.Workstream != nil && l.planner.ExclusionReason(g.Workstream) != "" { // the plan did not know the reason; otherwise it would have left the gate out

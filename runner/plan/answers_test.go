@@ -91,9 +91,9 @@ func TestAnswers(t *testing.T) {
 			same (two): depends: on the result of b and c`},
 		{"what it judges runs again", answered, func(s *session) { built(s); s.set("v", "2") }, `
 			a: rerun: variables changed: v; definition changed
-			look (a): depends: on the result of a
+			look (a): depends: what was approved was an earlier run of a; it asks again about the new one
 			beside: depends: on the result of a and look (a)
-			ask (one): depends: on the result of a and beside
+			ask (one): depends: what was approved was an earlier run of a; it asks again about the new one
 			b: depends: on the result of ask (one)
 			c: depends: whether it runs depends on the result of ask (one)
 			d: reuse: nothing changed since it completed

@@ -196,6 +196,9 @@ func decideGate(s gateSubject) Step {
 		return step.withDecision(Blocked, "needs %s", text.Enumerate(waits))
 	case len(running) > 0:
 		step.On = running
+		if again := s.runAgain(); s.gate.Kind == pipeline.GateApproval && s.record.Status == state.Passed && len(again) > 0 {
+			return step.withDecision(Depends, "what was approved was an earlier run of %s; it asks again about the new one", text.Enumerate(again))
+		}
 		return step.withDecision(Depends, "on the result of %s", text.Enumerate(running))
 	case s.record.Status == state.Pending && s.record.Attempts == 0 && s.record.Reason == "":
 		return step.withDecision(Run, "not judged yet")
@@ -250,6 +253,17 @@ func decidePassed(s gateSubject, step Step) Step {
 		return step.withDecision(Reuse, "passed, and the build stops for its review")
 	}
 	return step.withDecision(Reuse, "passed%s, and nothing changed since", inSession(s.record.Session, s.record.At))
+}
+
+// runAgain returns the workstreams that the gate judges and that are done and run again. That
+// takes back an approval, whatever the files will be: a run may do what no file shows.
+func (s gateSubject) runAgain() (names []string) {
+	for _, o := range s.owners {
+		if o.Decision == Rerun || o.Decision == Cached {
+			names = append(names, o.Name)
+		}
+	}
+	return names
 }
 
 // splitOwners returns, of the workstreams that a gate judges, those that cannot complete,
