@@ -110,9 +110,17 @@ func (p *processDef) readEnvFiles(ev *evaluation, a *argument, fr frame, diags *
 	}
 }
 
-// HasEnvFiles reports whether the process of the workstream gets variables of dotenv files.
+// HasEnvFiles reports whether the process of the workstream, or of a service that it needs, gets
+// variables of dotenv files.
 func (w *Workstream) HasEnvFiles() bool {
-	for a := range w.def.process.arguments {
+	scope := w.def.scope
+	return w.def.process.hasEnvFiles() || slices.ContainsFunc(scope.withNeeds(w.Services), func(name string) bool {
+		return scope.services[name].process.hasEnvFiles()
+	})
+}
+
+func (p *processDef) hasEnvFiles() bool {
+	for a := range p.arguments {
 		if a.name == envFileArgument {
 			return true
 		}

@@ -14,29 +14,49 @@ import (
 // maxShownValue is the largest size of a value that is shown, in bytes.
 const maxShownValue = 1024
 
-// Over lists the references in the arguments of a workstream, and the calls of functions
-// that read files, as the author wrote them.
-func (w *Workstream) Over() []string { return referencesIn(w.def.process.arguments) }
+// Over lists the references by which the definition of a workstream may change, in its own
+// arguments and in those of the services that it needs: the values that count in the digest, and the
+// calls of functions that read files, as the author wrote them.
+func (w *Workstream) Over() []string {
+	return w.def.scope.referencesOf(w.def.process.arguments, w.Services)
+}
 
 // Over lists the references of a gate with a process or a condition.
 func (g *Gate) Over() []string {
 	switch {
 	case g.def.process != nil:
-		return referencesIn(g.def.process.arguments)
+		return g.def.scope.referencesOf(g.def.process.arguments, g.Services)
 	case g.Kind == GateCondition:
-		return referencesIn(slices.Values([]*argument{g.def.block.condition}))
+		return g.def.scope.referencesOf(slices.Values([]*argument{g.def.block.condition}), nil)
 	}
 	return nil
 }
 
-func referencesIn(arguments iter.Seq[*argument]) []string {
+// referencesOf lists the references in arguments and in those of services.
+func (s *scope) referencesOf(arguments iter.Seq[*argument], services []string) []string {
+	names := referencesIn(arguments, "")
+	for _, name := range s.withNeeds(services) {
+		names = append(names, referencesIn(s.services[name].process.arguments, "service."+name+".")...)
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// kindUncounted are the kinds whose values never count in a digest.
+const kindUncounted = kindRun | kindIteration | kindService | kindSecret
+
+// referencesIn lists the references in the arguments of a block. of goes before the name of an
+// argument.
+func referencesIn(arguments iter.Seq[*argument], of string) []string {
 	var names []string
 	for a := range arguments {
 		if a.name == envFileArgument {
-			names = append(names, a.name+" "+string(a.source))
+			names = append(names, of+a.name+" "+string(a.source))
 		}
 		for _, ref := range a.refs {
-			names = append(names, a.written(ref))
+			if ref.kind&kindUncounted == 0 {
+				names = append(names, a.written(ref))
+			}
 		}
 		for _, call := range a.calls {
 			if rng := call.Range(); readsFiles(call.Name) {
@@ -44,8 +64,7 @@ func referencesIn(arguments iter.Seq[*argument]) []string {
 			}
 		}
 	}
-	slices.Sort(names)
-	return slices.Compact(names)
+	return names
 }
 
 // referenceParts lists the values of the references in an expression, and of the files
