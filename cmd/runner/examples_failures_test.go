@@ -56,6 +56,16 @@ func TestFailingWorkflows(t *testing.T) {
 			completed: map[string]string{"production/data/orders.csv": "1001,ana,2500,eur\n", "production/releases/2.0.txt": "production", "deployments.txt": "2.0: complete"},
 		},
 		{
+			name: "dagu", file: "data/rates.csv", good: "currency,euros\neur,1\ngbp,1.15\nusd,0.86\n", bad: "",
+			fails:  []step{{"build PRD-106", 1, "check-file failed"}},
+			failed: map[string]string{"out/rates.csv": ""},
+		},
+		{
+			name: "deployment", file: "seed/schema.txt", good: "1", bad: "one",
+			fails:  []step{{"build PRD-108", 3, "go-ahead"}, {"approve PRD-108", 0, ""}, {"build PRD-108 --resume", 1, "migrate failed"}},
+			failed: map[string]string{"production/data/orders.csv": "1001,ana,2500\n", "production/releases/2.0.txt": "canary"},
+		},
+		{
 			name: "deployment", file: "PRD-108.hcl", good: "main.version=${local.version}", bad: "main.version=1.9",
 			fails:  []step{{"build PRD-108", 1, "canary is version 1.9, not 2.0"}},
 			failed: map[string]string{"production/canary/shop": "", "production/primary/shop": "", "production/traffic.txt": "primary 100", "deployments.txt": "2.0: failed"},

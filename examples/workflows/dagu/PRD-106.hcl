@@ -51,7 +51,7 @@ pipeline "PRD-106" {
 
     workstream "check-file" {
       inputs = ["data/rates.csv"]
-      script = "awk -F , 'NR == 1 && $0 != \"currency,euros\" { exit 1 }' data/rates.csv"
+      script = "awk 'NR == 1 { right = $0 == \"currency,euros\" } END { exit !right }' data/rates.csv"
     }
 
     workstream "copy-file" {
@@ -63,7 +63,7 @@ pipeline "PRD-106" {
 
     workstream "validate-file" {
       depends_on = [workstream.copy-file]
-      script     = "awk -F , '$2 <= 0 { print \"no rate of \" $1; bad = 1 } END { exit bad }' out/rates.csv"
+      script     = "awk -F , '$2 + 0 <= 0 { print \"no rate of \" $1; bad = 1 } END { exit bad }' out/rates.csv"
     }
 
     workstream "merge" {

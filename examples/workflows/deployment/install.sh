@@ -2,4 +2,4 @@
 set -eu
 mkdir -p "$2"
 cp "$1" "$2/new"
-mv "$2/new" "$2/$(basename "$1")"
+mv "$2/new" "$2/${1##*/}"

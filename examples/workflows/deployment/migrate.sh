@@ -1,6 +1,7 @@
 # Applies the migrations that a database does not have yet: sh migrate.sh DIRECTORY
 set -eu
 has=$(cat "$1/schema.txt")
+[ "$has" -ge 0 ] # fails if it is no number, which an if would pass over
 for migration in migrations/*.awk; do
   number=$(expr "${migration##*/}" : "0*\([0-9]*\)_")
   if [ "$number" -gt "$has" ]; then

@@ -32,8 +32,8 @@ func run(args []string) error {
 	mac.Write(data)
 	signature := fmt.Sprintf("%x\n", mac.Sum(nil))
 	if len(args) == 1 {
-		fmt.Print(signature)
-		return nil
+		_, err = fmt.Print(signature)
+		return err
 	}
 	given, err := os.ReadFile(args[1])
 	if err == nil && !hmac.Equal(given, []byte(signature)) {
