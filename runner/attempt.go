@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"prdrunner/checkpoint/journal"
+	"prdrunner/checkpoint/ledger"
 	"prdrunner/checkpoint/state"
 	"prdrunner/pipeline"
 	"prdrunner/runner/isolate"
@@ -32,6 +33,7 @@ type attemptResult struct {
 	outside     []string       // files outside the scope of a protected workstream that changed
 	paused      *pausedCalls   // the called pipeline waits for a person; nil: it does not
 	callBegan   bool           // the called pipeline has a session
+	callSpent   ledger.Spent   // what the called pipeline has spent
 	notExecuted bool           // the task was not executed, because an earlier attempt's partial work could not be undone
 	unready     bool           // the task was not executed, because its environment could not be read
 	lacksNeeds  bool           // the task was not executed, because it needs secrets or services, which are not there yet
@@ -61,7 +63,7 @@ func (n *node) runTask(ctx context.Context, task Task, in *survey.Surveyor) atte
 	}
 	r := attemptResult{began: sink.started, result: res, unready: task.unready != nil, callBegan: n.callGoesOn}
 	if n.call != nil && task.unready == nil {
-		r.callBegan = l.hasBegun(n.call.PRD, n.call.id())
+		r.callBegan, r.callSpent = l.hasBegun(n.call.PRD, n.call.id()), l.spentByCall(n.call.PRD, n.call.id())
 	}
 	if err != nil {
 		r.failure = l.failures.executionFailure(n.ws.Name, err)
@@ -169,6 +171,9 @@ func (n *node) finishAttempt(r attemptResult) {
 	n.loop.recordLeftovers(n.ws.Name, r.result.Leftovers)
 	n.loop.reports.end(n.reports)
 	n.takeSpending(&r.outputs)
+	if n.call != nil {
+		n.loop.countCall(n.loop.session.State().Workstream(n.ws.Name), r.callSpent)
+	}
 	r.outputs = n.reports.outputs.with(r.outputs)
 	if failure := n.exceeded(r.outside); r.failure == nil {
 		r.failure = failure

@@ -355,6 +355,9 @@ func (op *opening) endKilledWork() {
 					Message: state.Text(fmt.Sprintf("attempt %d was started, and its end was never recorded", rec.Attempts)),
 				}})
 			default:
+				if rec.Call != "" {
+					l.countCall(rec, l.spentByCall(CalledID(l.pipeline.ID, ws), rec.Call))
+				}
 				events = append(events, state.WorkstreamInterrupted{Workstream: ws.Name, Attempt: rec.Attempts, NotBegun: l.killedBeforeCall(rec, ws)})
 			}
 		}

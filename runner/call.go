@@ -14,6 +14,7 @@ import (
 
 	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/disk"
+	"prdrunner/checkpoint/ledger"
 	"prdrunner/checkpoint/reader"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/text"
@@ -158,6 +159,37 @@ func (l *loop) calledSession(prd, call string) (*reader.StoredSession, error) {
 func (l *loop) hasBegun(prd, call string) bool {
 	found, err := l.calledSession(prd, call)
 	return err != nil || found != nil
+}
+
+// spentByCall returns what all sessions of a call have spent: after one that is complete, the
+// called pipeline continues in another one.
+func (l *loop) spentByCall(prd, call string) ledger.Spent {
+	var all ledger.Spent
+	sessions, err := l.opts.Store.Reader().Sessions(prd)
+	if err != nil {
+		return all // what it has reported counts
+	}
+	counted := map[string]bool{}
+	for _, s := range slices.Backward(sessions) { // an import may have left an older copy of the current one
+		if s.Err == nil && s.State.Caller != nil && s.State.Caller.Call == call && !counted[s.State.Session] {
+			counted[s.State.Session] = true
+			all.Add(s.State.Spent)
+		}
+	}
+	return all
+}
+
+// countCall counts what a call has spent and not reported, because its process was killed before
+// it did.
+func (l *loop) countCall(rec *state.Workstream, spent ledger.Spent) {
+	e := state.ReportsReceived{Workstream: rec.Name, Attempt: rec.Attempts}
+	lost := spent.Sub(rec.CallSpent)
+	for _, name := range []string{ledger.MetricCostUSD, ledger.MetricTokensIn, ledger.MetricTokensOut} {
+		if value, _ := lost.Metric(name); value != "0" && !strings.HasPrefix(string(value), "-") {
+			e.Reports = append(e.Reports, ledger.Report{Type: ledger.TypeMetric, Name: name, Value: value})
+		}
+	}
+	l.reports.record(e, nil)
 }
 
 // killedBeforeCall reports whether the call of a killed attempt has begun no session. What began

@@ -33,6 +33,9 @@ func (rs *reports) readLeft() {
 	}
 	for w := range l.session.State().Records() {
 		path := l.opts.Store.Layout().ReportPath(l.pipeline.ID, w.Name, w.Attempts)
+		if ws := l.pipeline.Workstream(w.Name); ws != nil && ws.Calls != "" {
+			continue // the session of the called pipeline has told what was spent
+		}
 		if left[filepath.Base(path)] {
 			delete(left, filepath.Base(path))
 			reader := report.NewReader(path, w.Reported)
@@ -45,7 +48,7 @@ func (rs *reports) readLeft() {
 		}
 	}
 	l.recorder.Drain()
-	for name := range left { // of attempts that have been repeated since
+	for name := range left { // of calls, and of attempts that have been repeated since
 		_ = os.RemoveAll(filepath.Join(dir, name))
 	}
 }

@@ -37,7 +37,7 @@ func (s *State) applyWorkstream(seq uint64, at time.Time, e Event) error {
 	}()
 	switch e := e.(type) {
 	case WorkstreamStarted:
-		left, call, callSeq := w.Left, w.Call, w.CallSeq
+		left, call := w.Left, w.ongoingCall()
 		if !e.Digest.Equal(w.Digest) { // its attempts begin anew
 			left = nil
 		}
@@ -47,10 +47,10 @@ func (s *State) applyWorkstream(seq uint64, at time.Time, e Event) error {
 		w.Reported = 0
 		switch e.Call {
 		case "":
-		case call:
-			w.Call, w.CallSeq = call, callSeq
+		case call.id:
+			w.keepCall(call)
 		default:
-			w.Call, w.CallSeq = e.Call, seq
+			w.keepCall(ongoingCall{id: e.Call, seq: seq})
 		}
 	case WorkstreamAttemptFailed:
 		due := at.Add(time.Duration(e.RetryInMS) * time.Millisecond)
@@ -111,10 +111,10 @@ func (s *State) applyWorkstream(seq uint64, at time.Time, e Event) error {
 	case WorkstreamSkipped:
 		s.Skip(w, e.Reason)
 	case WorkstreamInvalidated:
-		call, callSeq := w.Call, w.CallSeq
+		call := w.ongoingCall()
 		s.resetWorkstream(w, e.Reason, "runs again")
-		if e.Call != "" && e.Call == call {
-			w.Call, w.CallSeq = call, callSeq
+		if e.Call != "" && e.Call == call.id {
+			w.keepCall(call)
 		}
 	case WorkstreamEdited:
 		w.Artifacts, w.Edited, w.FilesSeq = e.Artifacts, e.Edited, seq

@@ -4,6 +4,8 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"strings"
+
+	"prdrunner/checkpoint/ledger"
 )
 
 // Caller is the workstream whose call a session runs. A workstream that calls a pipeline
@@ -38,7 +40,19 @@ func (s *State) forgetCalls() {
 
 // forgetCall makes the next attempt of a workstream begin a new session of the pipeline that
 // it calls.
-func (w *Workstream) forgetCall() { w.Call, w.CallSeq = "", 0 }
+func (w *Workstream) forgetCall() { w.keepCall(ongoingCall{}) }
+
+// ongoingCall is what the record of a workstream says about its call.
+type ongoingCall struct {
+	id    string
+	seq   uint64
+	spent ledger.Spent
+}
+
+func (w *Workstream) ongoingCall() ongoingCall { return ongoingCall{w.Call, w.CallSeq, w.CallSpent} }
+
+// keepCall takes up a call again, after the workstream was reset.
+func (w *Workstream) keepCall(c ongoingCall) { w.Call, w.CallSeq, w.CallSpent = c.id, c.seq, c.spent }
 
 // CalledID returns the id of the session of the pipeline that a workstream calls: the id of
 // the caller, a dot and the name of the workstream. An instance of a for_each adds a dot and

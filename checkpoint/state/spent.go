@@ -26,6 +26,9 @@ func (s *State) spend(w *Workstream, r ledger.Report) {
 		return
 	}
 	w.Spent.Add(spent)
+	if w.Call != "" {
+		w.CallSpent.Add(spent)
+	}
 	s.Spent.Add(spent)
 	s.spendAgent(w, spent)
 	if w.phase != nil {

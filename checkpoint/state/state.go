@@ -173,6 +173,7 @@ type Workstream struct {
 	Session    string          `json:"session,omitempty"`   // the earlier session that made this record, "" for this session
 	Call       string          `json:"call,omitempty"`      // of a workstream that calls a pipeline: see Caller
 	CallSeq    uint64          `json:"call_seq,omitempty"`  // commit that began this call
+	CallSpent  ledger.Spent    `json:"call_spent,omitzero"` // what of the spending of the called pipeline counts here
 	WaitsFor   string          `json:"waits_for,omitempty"` // the session of the called pipeline, if its pause interrupted the workstream
 	Cached     *Cached         `json:"cached,omitempty"`    // the earlier run whose result this is, nil where it was run
 	Adopted    Adoption        `json:"adopted,omitempty"`   // how it was decided that it is done, where no run recorded it
