@@ -339,6 +339,11 @@ func (p *Pipeline) Earlier(source []byte, before map[string]string, files Files)
 	if diags.HasErrors() {
 		return nil
 	}
+	if len(p.elements) > 0 { // a for_each over results has the elements that it has now
+		if earlier, diags = earlier.rebuilt(p.elements); diags.HasErrors() {
+			return nil
+		}
+	}
 	for name, v := range earlier.variables {
 		if now := p.variables[name]; now != nil && now.sensitive && !v.sensitive {
 			return nil
