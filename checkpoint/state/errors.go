@@ -54,5 +54,5 @@ func AbandonRemedy(prd string) string {
 
 // LostRemedy says what a user can do about a session from which nothing can be rebuilt.
 func LostRemedy(prd string) string {
-	return fmt.Sprintf("nothing was changed; nothing is left either that it could be begun anew from: put back a copy of its directory, or `runner abandon %[1]s` sets what is left aside under failed/, and `runner build %[1]s` starts a new session", prd)
+	return fmt.Sprintf("nothing was changed; nothing is left either that it could be begun anew from: put back a copy of its directory, or `runner abandon %[1]s` sets what is left aside under failed/, and the next build begins a new session", prd)
 }
