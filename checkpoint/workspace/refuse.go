@@ -186,6 +186,7 @@ func (c *capture) excludeRefused(ctx context.Context, excluded []string) error {
 		return nil
 	}
 	before := c.excludedBefore(excluded)
+	c.recordNames()
 	found, err := c.detect(ctx)
 	if err != nil {
 		return fmt.Errorf("look for sensitive values: %w", err)
@@ -207,6 +208,17 @@ func (c *capture) excludeRefused(ctx context.Context, excluded []string) error {
 	}
 	s.files = kept
 	return s.dropUnreadable()
+}
+
+// recordNames records which files are excluded for their names. They are captured when their
+// names are no longer sensitive, for example because the configuration has changed. It leaves
+// out files that only LeaveOut names: not every command calls it.
+func (c *capture) recordNames() {
+	for _, path := range c.survey.excluded {
+		if c.w.sensitivity.matchesPattern(path) {
+			c.w.cache.RecordExcludedName(path)
+		}
+	}
 }
 
 // detect returns in which files the detector finds a value. It does not scan files whose
@@ -247,7 +259,9 @@ func (c *capture) isKept(f *surveyed) bool {
 
 // A later capture may not know a sensitive value any more: it was given by a flag, or has
 // been changed since. So a file that was excluded for its content is excluded again. The
-// last capture names these files, and the cache has the digests of their contents.
+// last capture names these files, and the cache has the digests of their contents. It also
+// has the files that were excluded for their names alone; without the cache, any file may
+// have been excluded for its content.
 
 // excludedContents holds the contents that were excluded, as far as the cache has them.
 type excludedContents struct {
@@ -258,7 +272,7 @@ type excludedContents struct {
 // excludedBefore holds the files and contents that must be excluded again.
 type excludedBefore struct {
 	excludedContents
-	excluded map[string]bool // paths that were excluded before: true if for their content
+	excluded map[string]bool // paths that were excluded before: true if it may have been for their content
 }
 
 // excludedBefore returns the files and contents to exclude again. excluded are the paths
@@ -266,7 +280,7 @@ type excludedBefore struct {
 func (c *capture) excludedBefore(excluded []string) *excludedBefore {
 	b := &excludedBefore{excludedContents: readExcluded(c.w.cache), excluded: map[string]bool{}}
 	for _, path := range excluded {
-		b.excluded[path] = !c.w.sensitivity.matchesName(path)
+		b.excluded[path] = !c.w.sensitivity.matchesName(path) && !c.w.cache.WasExcludedForName(path)
 	}
 	return b
 }

@@ -131,6 +131,68 @@ func TestTakenInAgain(t *testing.T) {
 	}
 }
 
+// TestLeftOutForItsName: a file that was excluded for its name alone is captured when its name
+// is no longer sensitive. What is in it counts as for any other file.
+func TestLeftOutForItsName(t *testing.T) {
+	t.Parallel()
+	named := func(w *Workspace) { w.LeaveOut([]string{"notes.txt"}) }
+	for name, c := range map[string]struct {
+		content string
+		knew    func(*Workspace) // instead of the sensitive name
+		lost    bool             // the cache
+		knows   func(*Workspace)
+		left    bool
+	}{
+		"nothing is known":       {content: "plain"},
+		"some values are known":  {content: "plain", knows: func(w *Workspace) { w.Refuse(finding(refusedWord)) }},
+		"all values are known":   {content: "plain", knows: func(w *Workspace) { w.RefuseAll(finding(refusedWord)) }},
+		"it holds a value":       {content: refusedWord, knows: func(w *Workspace) { w.RefuseAll(finding(refusedWord)) }, left: true},
+		"LeaveOut names it now":  {content: "plain", knows: named, left: true},
+		"only LeaveOut named it": {content: "plain", knew: named, left: true},
+		"the cache is lost":      {content: "plain", lost: true, left: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			options := keeperOptions(dir)
+			if c.knew == nil {
+				options.Sensitive = []string{"notes.txt"}
+			}
+			w := open(t, options)
+			put(t, dir, "notes.txt", c.content)
+			if c.knew != nil {
+				c.knew(w)
+			}
+			o := CaptureOptions{Patterns: []string{"**"}}
+			for range 2 {
+				captured, err := w.Capture(t.Context(), o)
+				must(t, err)
+				if !slices.Equal(captured.LeftOut, []string{"notes.txt"}) {
+					t.Fatalf("left out %q", captured.LeftOut)
+				}
+				o.Last = &captured.Capture
+			}
+			must(t, w.SaveCache())
+			if c.lost {
+				must(t, os.Remove(options.Cache))
+			}
+			options.Sensitive = nil
+			later := open(t, options)
+			if c.knows != nil {
+				c.knows(later)
+			}
+			for range 2 {
+				captured, err := later.Capture(t.Context(), o)
+				must(t, err)
+				if left := len(captured.LeftOut) > 0; left != c.left {
+					t.Errorf("left out %q", captured.LeftOut)
+				}
+				o.Last = &captured.Capture
+			}
+		})
+	}
+}
+
 // TestLeftOutAgainElsewhere: the same bytes are refused under another name, as an
 // artifact, and in the next process.
 func TestLeftOutAgainElsewhere(t *testing.T) {

@@ -98,6 +98,13 @@ func (s *sensitivity) matchesName(file string) bool {
 	return (s.names[name] || s.exts[path.Ext(name)] || s.matchGlobs(name) || s.matchHidden(file)) && !s.not[name]
 }
 
+// matchesPattern reports whether a path is sensitive whatever LeaveOut names.
+func (s *sensitivity) matchesPattern(file string) bool {
+	patterns := *s
+	patterns.listed = nil
+	return patterns.matchesName(file)
+}
+
 // matchesTracked reports whether a file is sensitive even if git tracks it: the bytes that git
 // has are no secret any more, but others may be.
 func (s *sensitivity) matchesTracked(file string) bool {

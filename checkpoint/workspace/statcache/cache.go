@@ -81,7 +81,7 @@ type Cache struct {
 
 	mu        sync.Mutex
 	overrides map[string]entry  // entries of this process, by path, which replace loaded ones; without digest: dropped
-	excluded  map[string]string // digests of files that were excluded for their content, by path
+	excluded  map[string]string // digests of files that were excluded for their content, or excludedForName, by path
 	clockLag  time.Duration     // how far the file system's clock is behind the machine's
 	changed   bool              // whether there are changes since the cache was loaded or saved
 }
@@ -259,10 +259,34 @@ func (c *Cache) RecordExcluded(path, digest string) {
 	}
 }
 
+// excludedForName stands in place of the digest of a file that was excluded for its name.
+const excludedForName = "name"
+
+// RecordExcludedName records that a file was excluded for its name alone: nothing is known
+// of its content.
+func (c *Cache) RecordExcludedName(path string) {
+	c.LoadOnce()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.excluded[path] == "" {
+		c.excluded[path], c.changed = excludedForName, true
+	}
+}
+
+// WasExcludedForName reports whether a file was excluded, and only for its name.
+func (c *Cache) WasExcludedForName(path string) bool {
+	c.LoadOnce()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.excluded[path] == excludedForName
+}
+
 // ExcludedFiles returns the digests of files that were excluded for their content, by path.
 func (c *Cache) ExcludedFiles() map[string]string {
 	c.LoadOnce()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return maps.Clone(c.excluded)
+	files := maps.Clone(c.excluded)
+	maps.DeleteFunc(files, func(_, digest string) bool { return digest == excludedForName })
+	return files
 }

@@ -21,7 +21,8 @@ import (
 // is its length and its bytes:
 //
 //   - the workspace's path and the boot ID, both strings
-//   - the number of excluded files, then the path and digest of each, both strings
+//   - the number of excluded files, then the path and digest of each, both strings; the
+//     digest is "name" if the file was excluded for its name
 //   - for each file its path (a string), size, mtime, ctime, inode, device, MaskOnly bits,
 //     SHA-256 digest (32 bytes), and git's name of the bytes (a string)
 //   - the SHA-256 of all bytes before it
