@@ -36,7 +36,7 @@ type attemptResult struct {
 	callSpent   ledger.Spent   // what the called pipeline has spent
 	notExecuted bool           // the task was not executed, because an earlier attempt's partial work could not be undone
 	unready     bool           // the task was not executed, because its environment could not be read
-	lacksNeeds  bool           // the task was not executed, because it needs secrets or services, which are not there yet
+	notTaken    string         // why the cached result was not taken, where the task was not executed either: it needs secrets or services, which are not there yet
 	tree        *isolate.Tree  // the work tree in which it succeeded; nil: it ran in the workspace
 	held        *state.Held    // how the files were in that work tree before
 }

@@ -9,17 +9,16 @@ import (
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/text"
 	"prdrunner/checkpoint/workspace"
-	"prdrunner/pipeline"
 	"prdrunner/runner/plan"
 )
 
 // applyCached restores the artifacts of an earlier run, and returns the result of that
 // run. It removes files that the workstream made before and that this result does not
-// have. It returns false on failure, or if a file that no run has made matches the
-// declared artifacts: only a run can show what the workstream does with such a file. It
-// may overwrite edits of files that are recorded in this session, because the plan has
-// decided about these edits.
-func (n *node) applyCached(ctx context.Context, id string, recorded []state.Artifact, owners map[string]string) (attemptResult, bool) {
+// have. It returns why it does not take the result, "" if it does: because of a failure, or
+// of a file that no run has made and that matches the declared artifacts, since only a run
+// can show what the workstream does with such a file. It may overwrite edits of files that
+// are recorded in this session, because the plan has decided about these edits.
+func (n *node) applyCached(ctx context.Context, id string, recorded []state.Artifact, owners map[string]string) (r attemptResult, refusal string) {
 	l := n.loop
 	work, at, had := n.step.Result.Work, l.opts.Now(), slices.Clone(recorded)
 	for _, r := range l.facts.EarlierRunsOf(n.ws) {
@@ -45,15 +44,15 @@ func (n *node) applyCached(ctx context.Context, id string, recorded []state.Arti
 	var changed *workspace.ChangedError
 	switch i := slices.IndexFunc(there, func(a state.Artifact) bool { return !containsArtifact(work.Artifacts, a) }); {
 	case errors.As(err, &changed):
-		return attemptResult{note: cacheRefusal(n.ws, changed.Path+" is among its artifacts, and no run has made it")}, false
+		return r, cacheRefusal(changed.Path + " is among its artifacts, and no run has made it")
 	case err != nil:
-		return attemptResult{note: cacheRefusal(n.ws, err.Error())}, false
+		return r, cacheRefusal(err.Error())
 	case i >= 0:
-		return attemptResult{note: cacheRefusal(n.ws, string(there[i].Path)+" is among its artifacts, and no run has made it")}, false
+		return r, cacheRefusal(string(there[i].Path) + " is among its artifacts, and no run has made it")
 	case len(there) < len(work.Artifacts):
-		return attemptResult{note: cacheRefusal(n.ws, "not all of it was put in place")}, false
+		return r, cacheRefusal("not all of it was put in place")
 	}
-	r := attemptResult{cached: n.step.Cached, artifacts: there, result: Result{Outcome: Exited, Started: at, Ended: l.opts.Now()}}
+	r = attemptResult{cached: n.step.Cached, artifacts: there, result: Result{Outcome: Exited, Started: at, Ended: l.opts.Now()}}
 	if len(removed) > 0 {
 		r.note = fmt.Sprintf("%s made %s before, and its result now does not have it: it is removed", n.ws.Name, text.Enumerate(removed))
 	}
@@ -64,19 +63,19 @@ func (n *node) applyCached(ctx context.Context, id string, recorded []state.Arti
 		}
 		r.outputs.values[name] = string(value)
 	}
-	return r, true
+	return r, ""
 }
 
 // runInsteadOfCached runs a workstream whose cached result could not be taken, and whose secrets
-// and services nobody has needed so far. Nothing was executed in the attempt that ends here.
-func (n *node) runInsteadOfCached() {
+// and services nobody has needed so far. Nothing ran in the attempt that ends here.
+func (n *node) runInsteadOfCached(refusal string) {
 	delete(n.loop.calling, n)
 	n.rollBackThen("the result of an earlier run could not be taken", func() {
 		if !n.mayStart() {
 			n.interrupt()
 			return
 		}
-		n.loop.recorder.Add(nil, state.WorkstreamInterrupted{Workstream: n.ws.Name, Attempt: n.attempt, NotBegun: n.call != nil && !n.callGoesOn})
+		n.loop.recorder.Add(nil, state.WorkstreamInterrupted{Workstream: n.ws.Name, Attempt: n.attempt, NotBegun: n.call != nil && !n.callGoesOn, Reason: state.Text(shorten(n.loop.opts.Mask(refusal)))})
 		n.step.Decision, n.step.Cached, n.step.Result = plan.Run, nil, nil
 		n.startAttempt()
 	})
@@ -88,6 +87,4 @@ func containsArtifact(all []state.Artifact, a state.Artifact) bool {
 	})
 }
 
-func cacheRefusal(ws *pipeline.Workstream, why string) string {
-	return fmt.Sprintf("%s runs, and the result of an earlier run is not taken: %s", ws.Name, why)
-}
+func cacheRefusal(why string) string { return "the result of an earlier run is not taken: " + why }

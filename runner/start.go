@@ -159,8 +159,8 @@ func (w *attemptWork) do(within context.Context) func() {
 			l.warnUser(l.opts.Mask(r.note))
 		}
 		l.recorder.Add(nil, takenBackEvents(n.ws.Name, w.owners, back)...)
-		if r.lacksNeeds {
-			n.runInsteadOfCached()
+		if r.notTaken != "" {
+			n.runInsteadOfCached(r.notTaken)
 		} else {
 			n.finishAttempt(r)
 		}
@@ -171,14 +171,13 @@ func (w *attemptWork) do(within context.Context) func() {
 func (w *attemptWork) result(within context.Context) attemptResult {
 	n, note := w.node, ""
 	if n.step.Decision == plan.Cached {
-		r, taken := n.applyCached(within, w.restoreID, w.recorded, w.owners)
-		if taken {
+		r, refusal := n.applyCached(within, w.restoreID, w.recorded, w.owners)
+		if refusal == "" {
 			return r
 		}
-		note = r.note
-	}
-	if !w.mayRun {
-		return attemptResult{note: note, lacksNeeds: true}
+		if note = n.ws.Name + " runs, and " + refusal; !w.mayRun {
+			return attemptResult{note: note, notTaken: refusal}
+		}
 	}
 	r := n.runAttempt(within, w.task)
 	if note != "" {

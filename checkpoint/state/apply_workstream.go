@@ -84,7 +84,7 @@ func (s *State) applyWorkstream(seq uint64, at time.Time, e Event) error {
 		}
 	case WorkstreamInterrupted:
 		w.dropHeld()
-		w.Status, w.EndedAt, w.EndedSeq, w.WaitsFor = Interrupted, &at, seq, e.WaitsFor
+		w.Status, w.EndedAt, w.EndedSeq, w.WaitsFor, w.Reason = Interrupted, &at, seq, e.WaitsFor, e.Reason
 		if e.NotBegun {
 			w.forgetCall()
 		}

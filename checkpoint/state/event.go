@@ -288,12 +288,13 @@ type WorkstreamFailed struct {
 	NotBegun bool `json:"not_begun,omitempty"`
 }
 
-// WorkstreamInterrupted ends an attempt that was stopped with the run.
+// WorkstreamInterrupted ends an attempt that was stopped with the run, or in which nothing ran.
 type WorkstreamInterrupted struct {
 	Workstream string `json:"workstream"`
 	Attempt    int    `json:"attempt"`
 	NotBegun   bool   `json:"not_begun,omitempty"` // as in WorkstreamFailed
 	WaitsFor   string `json:"waits_for,omitempty"` // the paused session of the pipeline that it calls
+	Reason     Text   `json:"reason,omitempty"` // why nothing ran in it; "": it was stopped with the run
 }
 
 // WorkstreamUncertain says that it is not known whether a workstream happened that must

@@ -176,6 +176,9 @@ func decidePending(s subject, step Step) Step {
 		if s.endUnknown() {
 			return step.withDecision(Uncertain, "attempt %d was started, and its end was never recorded", s.record.Attempts)
 		}
+		if s.record.Reason != "" {
+			return step.withDecision(Run, "nothing ran in attempt %d: %s", s.record.Attempts, s.record.Reason)
+		}
 		if s.record.Error != nil {
 			return step.withDecision(Run, "attempt %d failed: %s; its retry did not start", s.record.Attempts, failureMessage(s.record.Error))
 		}

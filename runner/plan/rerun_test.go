@@ -92,6 +92,14 @@ func TestRerun(t *testing.T) {
 			a: run: attempt 1 was interrupted
 			b: run: not run yet
 			c: run: not run yet`},
+		{"nothing ran in an attempt", chain, func(s *session) {
+			s.start()
+			s.begin("a")
+			s.record(state.WorkstreamInterrupted{Workstream: "a", Attempt: 1, Reason: "the result of an earlier run is not taken: out is in the way"})
+		}, `
+			a: run: nothing ran in attempt 1: the result of an earlier run is not taken: out is in the way
+			b: run: not run yet
+			c: run: not run yet`},
 		{"an upstream workstream failed after it had completed", chain, func(s *session) { built(s); s.fail("a", "exit code 1") }, `
 			a: run: attempt 2 failed: exit code 1
 			b: depends: on the result of a

@@ -99,11 +99,14 @@ func (v *plain) printWorkstream(at time.Time, e state.Event) bool {
 		v.printFailed(e, v.elapsed(e.Workstream, at))
 	case state.WorkstreamInterrupted:
 		v.elapsed(e.Workstream, at)
-		if e.WaitsFor != "" {
+		switch {
+		case e.WaitsFor != "":
 			v.printNeutral("  ", v.titled(e.Workstream)+" waits for "+e.WaitsFor, attempt(e.Attempt))
-			break
+		case e.Reason != "":
+			v.printNeutral("  ", v.titled(e.Workstream)+" did not run", attempt(e.Attempt))
+		default:
+			v.printNeutral("  ", v.titled(e.Workstream)+" interrupted", attempt(e.Attempt))
 		}
-		v.printNeutral("  ", v.titled(e.Workstream)+" interrupted", attempt(e.Attempt))
 	case state.WorkstreamUncertain:
 		v.elapsed(e.Workstream, at)
 		v.printAttention(v.titled(e.Workstream)+" is uncertain", string(e.Error.Message))
