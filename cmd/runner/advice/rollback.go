@@ -21,6 +21,12 @@ func UnfinishedReturn(prd string, err error) error {
 	return With(err, fmt.Sprintf("`runner build %s --resume` finishes it and continues; `runner abandon %s` takes it back, and gives the session up", prd, prd))
 }
 
+// UntakenResult adds to the error of a command that leaves the session, and so takes results back,
+// what to do about a result that it could not take back.
+func UntakenResult(prd string, err error) error {
+	return With(err, fmt.Sprintf("mend what it names, and repeat the command; or let `runner build %s --resume` put the result into the workspace instead, and continue", prd))
+}
+
 // ForcedRollback is Rollback with the command that rolls back despite the refusal.
 func ForcedRollback(prd, force string, err error) error {
 	var gone *rollback.EarlierGoneError

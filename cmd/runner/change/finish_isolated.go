@@ -26,8 +26,11 @@ func (t *Target) finishReturn(ctx context.Context, session *checkpoint.Session, 
 		err := isolate.Finish(ctx, session, w, t.Leaves, func(f isolate.Finished) { tellFinished(t.Env, f) })
 		return errors.Join(err, session.Publish(ctx))
 	})
-	if err == nil {
+	switch {
+	case err == nil:
 		return nil
+	case t.Leaves:
+		return advice.UntakenResult(st.PRD, err)
 	}
 	return advice.UnfinishedReturn(st.PRD, err)
 }
