@@ -294,7 +294,7 @@ type WorkstreamInterrupted struct {
 	Attempt    int    `json:"attempt"`
 	NotBegun   bool   `json:"not_begun,omitempty"` // as in WorkstreamFailed
 	WaitsFor   string `json:"waits_for,omitempty"` // the paused session of the pipeline that it calls
-	Reason     Text   `json:"reason,omitempty"` // why nothing ran in it; "": it was stopped with the run
+	Reason     Text   `json:"reason,omitempty"`    // why nothing ran in it; "": it was stopped with the run
 }
 
 // WorkstreamUncertain says that it is not known whether a workstream happened that must
