@@ -2,7 +2,6 @@ package runner
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 
@@ -126,13 +125,13 @@ func (n *node) unmadeTree(ctx context.Context, err error) attemptResult {
 func (n *node) keepReplaced(r *attemptResult) *state.Failure {
 	lost, err := isolate.KeepReplaced(n.loop.grace, n.loop.files, r.held.Before)
 	switch {
-	case isolate.IsChanged(err):
+	case workspace.IsChanged(err):
 		return n.changedMeanwhile(err.Error())
 	case err != nil:
 		if n.loop.grace.Err() != nil {
 			r.result.Outcome = Cancelled
 		}
-		return &state.Failure{Workstream: n.ws.Name, Outcome: "result", Message: state.Text(n.loop.opts.Mask("keep the files that its artifacts replace: " + err.Error()))}
+		return &state.Failure{Workstream: n.ws.Name, Outcome: state.OutcomeResult, Message: state.Text(n.loop.opts.Mask("keep the files that its artifacts replace: " + err.Error()))}
 	}
 	return n.unreturnable(r, lost)
 }
@@ -183,27 +182,20 @@ func (n *node) bringBack() {
 	rec := *l.session.State().Workstream(n.ws.Name)
 	id := l.session.State().RestoreID(n.ws.Name)
 	l.spawnWork("bring back "+n.ws.Name, workstreamSlot, func(context.Context) func() {
-		err := isolate.Return(l.grace, l.files, id, rec.Artifacts, rec.Held.Before)
-		var stay []workspace.Missing
-		if isChangedError(err) { // some of it may be there, unlike after an *isolate.ChangedError
-			var undone error
-			if stay, undone = isolate.TakeBack(l.grace, l.files, id, rec.Artifacts, rec.Held.Before); undone != nil {
-				err = errors.New(undone.Error() + ", after: " + err.Error())
-			}
-		}
+		settled, err := isolate.Settle(l.grace, l.files, id, &rec, false)
 		removed := tree.Remove()
 		return func() {
 			l.isolation.warn(removed)
 			switch {
-			case err == nil:
+			case err == nil && settled.Refused == nil:
 				n.broughtBack(rec.Artifacts)
 			case l.grace.Err() != nil: // the next run brings it back
 				n.finish(left)
-			case isolate.IsChanged(err):
-				for _, m := range stay {
+			case err == nil:
+				for _, m := range settled.Stay {
 					l.warnUser(isolate.Unreturned([]string{m.Path}))
 				}
-				n.recordFailure(*n.changedMeanwhile(err.Error()))
+				n.recordFailure(*n.changedMeanwhile(settled.Refused.Error()))
 			default:
 				problem := "the result of " + n.ws.Name + " is not in the workspace yet: " + err.Error()
 				l.warnUser(problem) // the run may end for another reason

@@ -2,7 +2,6 @@ package runner
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -56,7 +55,7 @@ func (n *node) restoreThen(then func()) {
 			switch {
 			case l.tasksCancelled():
 				n.finish(left)
-			case isChangedError(err):
+			case workspace.IsChanged(err):
 				l.cause.editedWorkstreams = append(l.cause.editedWorkstreams, n.ws.Name)
 				l.stopNewWork(stopPause)
 				n.finish(left)
@@ -73,12 +72,6 @@ func (n *node) restoreThen(then func()) {
 			}
 		}
 	})
-}
-
-// isChangedError reports whether an error says that a file was edited meanwhile.
-func isChangedError(err error) bool {
-	var changed *workspace.ChangedError
-	return errors.As(err, &changed)
 }
 
 // artifactsToRestore returns the artifacts that a step restores, as recorded, and the

@@ -76,6 +76,12 @@ func (e *ChangedError) Error() string {
 	return fmt.Sprintf("%s was changed meanwhile: somebody else is at work in the workspace", e.Path)
 }
 
+// IsChanged reports whether an error says that files of the workspace were changed meanwhile.
+func IsChanged(err error) bool {
+	var changed *ChangedError
+	return errors.As(err, &changed)
+}
+
 // Restore executes changes, as Diff(now, target) returns them. They are durable and
 // verified when it returns. A path that matches neither Change.From nor Change.To is a
 // *ChangedError.

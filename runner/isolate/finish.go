@@ -75,22 +75,48 @@ func Finish(ctx context.Context, session *checkpoint.Session, w *workspace.Works
 
 func finish(ctx context.Context, w *workspace.Workspace, id string, rec *state.Workstream, leaves bool) (Finished, error) {
 	f := Finished{Workstream: rec.Name}
+	var stay []workspace.Missing
+	var err error
 	if leaves {
 		f.Why = "it had not come back as a whole"
+		stay, err = TakeBack(ctx, w, id, rec.Artifacts, rec.Held.Before)
 	} else {
-		err := Return(ctx, w, id, rec.Artifacts, rec.Held.Before)
-		var missing *workspace.MissingError
-		switch {
-		case err == nil:
-			return f, nil
-		case !IsChanged(err) && !errors.As(err, &missing):
-			return f, err
+		var s Settled
+		if s, err = Settle(ctx, w, id, rec, true); s.Refused != nil {
+			f.Why, stay = s.Refused.Error(), s.Stay
 		}
-		f.Why = err.Error()
 	}
-	stay, err := TakeBack(ctx, w, id, rec.Artifacts, rec.Held.Before)
 	for _, m := range stay {
 		f.Stay = append(f.Stay, m.Path)
 	}
 	return f, err
+}
+
+// Settled says what became of a result whose gates have passed.
+type Settled struct {
+	Refused error               // why it is not in the workspace; nil: it is
+	Stay    []workspace.Missing // files that stay as in the result all the same, since they could not be put back
+}
+
+// Settle puts the result of a workstream into the workspace. If files that it would replace have
+// changed, or bytes are lost, it takes back what is there of the result. begun says that an earlier
+// call may have put some of it there. After an error the result is neither in the workspace as a
+// whole nor taken back, and Settle can be called again, with begun.
+func Settle(ctx context.Context, w *workspace.Workspace, id string, rec *state.Workstream, begun bool) (Settled, error) {
+	err := Return(ctx, w, id, rec.Artifacts, rec.Held.Before)
+	var before *ChangedError
+	var missing *workspace.MissingError
+	switch {
+	case err == nil:
+		return Settled{}, nil
+	case !workspace.IsChanged(err) && !errors.As(err, &missing):
+		return Settled{}, err
+	case !begun && errors.As(err, &before): // a file that is as in the result is somebody's edit
+		return Settled{Refused: err}, nil
+	}
+	stay, undone := TakeBack(ctx, w, id, rec.Artifacts, rec.Held.Before)
+	if undone != nil {
+		return Settled{}, fmt.Errorf("%w, after: %s", undone, err.Error())
+	}
+	return Settled{Refused: err, Stay: stay}, nil
 }

@@ -3,8 +3,9 @@
 //
 // A work tree is a directory outside the workspace with copies of its files. Begin with Trees:
 // Make makes the work tree of an attempt, Tree.Before says which files the attempt changed, and
-// Clear removes what a killed run has left. Return puts artifacts into the workspace, TakeBack
-// undoes that, and Finish does one or the other after a kill. place.go says where work trees are.
+// Clear removes what a killed run has left. Return puts artifacts into the workspace, and TakeBack
+// undoes that. Settle does one or the other, and Finish does so after a kill. place.go says where
+// work trees are.
 //
 // When a workstream is isolated, what is recorded of that and when its result comes back is
 // decided in package runner. How files are copied belongs in package checkpoint/workspace, and

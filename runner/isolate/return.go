@@ -2,7 +2,6 @@ package isolate
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -22,13 +21,8 @@ func (e *ChangedError) Error() string {
 	return text.Enumerate(e.Paths) + " changed in the workspace since the work tree was made"
 }
 
-// IsChanged reports whether an error says that files of the workspace have changed that a
-// result would replace.
-func IsChanged(err error) bool {
-	var before *ChangedError
-	var meanwhile *workspace.ChangedError
-	return errors.As(err, &before) || errors.As(err, &meanwhile)
-}
+// Unwrap makes it a *workspace.ChangedError.
+func (e *ChangedError) Unwrap() error { return &workspace.ChangedError{Path: e.Paths[0]} }
 
 // KeepReplaced makes objects of the files that a result will replace or delete, so that TakeBack
 // can put them back. before is the result of Tree.Before. It returns the paths of files that
