@@ -51,8 +51,8 @@ func allInstances(targets []target) iter.Seq[*Workstream] {
 	}
 }
 
-// target resolves a reference to one workstream, instance or block. It returns false without a diagnostic if
-// the block or its keys could not be determined.
+// target resolves a reference to a workstream, an instance or a block. It returns false without
+// a diagnostic if the block or its keys could not be determined.
 func (s *scope) target(ref reference, fr frame) (target, bool, hcl.Diagnostics) {
 	def := s.blocks[ref.name]
 	if def == nil {

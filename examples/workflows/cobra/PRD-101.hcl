@@ -33,7 +33,7 @@ pipeline "PRD-101" {
       inputs = ["header.txt", "*.go"]
       script = <<-EOT
         awk '
-          FILENAME == "header.txt" { header = $0; next }
+          FILENAME == "header.txt" { if (FNR == 1) header = $0; next }
           FNR == 1 && $0 != header { print FILENAME ":1: the first line is not that of header.txt"; wrong = 1 }
           END { exit wrong }
         ' header.txt *.go
