@@ -42,9 +42,6 @@ func (s *scope) referencesOf(arguments iter.Seq[*argument], services []string) [
 	return slices.Compact(names)
 }
 
-// kindUncounted are the kinds whose values never count in a digest.
-const kindUncounted = kindRun | kindIteration | kindService | kindSecret
-
 // referencesIn lists the references in the arguments of a block. of goes before the name of an
 // argument.
 func referencesIn(arguments iter.Seq[*argument], of string) []string {
@@ -54,7 +51,7 @@ func referencesIn(arguments iter.Seq[*argument], of string) []string {
 			names = append(names, of+a.name+" "+string(a.source))
 		}
 		for _, ref := range a.refs {
-			if ref.kind&kindUncounted == 0 {
+			if ref.kind&(kindRun|kindIteration|kindService|kindSecret) == 0 { // these never count by their values
 				names = append(names, a.written(ref))
 			}
 		}
