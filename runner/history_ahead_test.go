@@ -108,7 +108,7 @@ func (m *model) again(name string, all map[string]plan.Decision) bool {
 // undecided returns, for a workstream that runs if something fails before it, what may still
 // fail.
 func (m *model) undecided(name string, all map[string]plan.Decision) (open []string) {
-	if p := m.phaseOf(name); m.h.Phases[p].RunOn == onFailed {
+	if p := m.phaseOf(name); m.h.Phases[p].RunOn == onFailed && !m.foreseenBefore(p) {
 		open = append(open, m.firstStep(p, all))
 	}
 	for _, up := range m.undecidedOn(name, all) {
