@@ -6,6 +6,28 @@ import (
 	"prdrunner/checkpoint/state"
 )
 
+// CalledSession says what the run of a step does with the session of the pipeline that its
+// workstream calls.
+type CalledSession string
+
+// The values of CalledSession. The empty value means that there is no session yet, that the step
+// does not run, or that what it does follows from workstreams that run first.
+const (
+	Continues CalledSession = "continues"
+	BeginsNew CalledSession = "begins_new"
+)
+
+// calledSession returns what a step does with the session of a called pipeline.
+func (s subject) calledSession(step Step) CalledSession {
+	switch {
+	case step.Decision != Run && step.Decision != Rerun, s.record.Call == "", !s.digestKnown, s.evalError != "":
+		return ""
+	case s.forced == "" && len(s.conflicts) == 0 && CallGoesOn(s.record, step.Changes, s.digest):
+		return Continues
+	}
+	return BeginsNew
+}
+
 // CallGoesOn reports whether the next attempt of a workstream that calls a pipeline continues
 // the session of its last call. Otherwise the called pipeline begins anew, as a command would.
 // changes are what has changed since a result on record, and digest is what the attempt runs

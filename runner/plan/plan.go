@@ -140,6 +140,8 @@ type Step struct {
 	// Isolate says from what the work tree is made in which a workstream runs; "": it runs in
 	// the workspace.
 	Isolate pipeline.IsolateFrom `json:"isolate,omitempty"`
+	// Called says what becomes of the session of the pipeline that the workstream calls.
+	Called CalledSession `json:"called,omitempty"`
 	// Failed says that the result that is reused is a failure, which the pipeline allows.
 	Failed bool `json:"failed,omitempty"`
 	// Cached names the earlier run whose result the step takes.

@@ -159,7 +159,7 @@ func (pl *Planner) Workstream(ws *pipeline.Workstream, e When) (Step, hcl.Diagno
 		}
 	}
 	step := decide(s)
-	step.Repeats = repeats
+	step.Repeats, step.Called = repeats, s.calledSession(step)
 	pl.steps[ws.Name] = step
 	return step, diags
 }

@@ -139,6 +139,12 @@ func writeSteps(p *page, steps []plan.Step, choice plan.OnConflict) error {
 		if len(s.On) > 0 && !strings.Contains(reason, s.On[0]) {
 			reason += "; after " + strings.Join(s.On, ", ")
 		}
+		switch s.Called {
+		case plan.Continues:
+			reason += "; the called pipeline goes on"
+		case plan.BeginsNew:
+			reason += "; the called pipeline begins anew"
+		}
 		if s.Isolate != "" && (s.Decision == plan.Run || s.Decision == plan.Rerun) {
 			reason += "; in a work tree"
 		}
