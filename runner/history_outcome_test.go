@@ -279,18 +279,21 @@ func (m *model) off(name string) bool {
 
 // maySkip returns an error if a workstream may not be skipped now.
 func (m *model) maySkip(name string) error {
-	u, r := m.upstream(name), m.run
-	var off bool
+	return errors.Join(m.mustBe(m.mayBeOff(name) && !m.run.left[name], "the workstream must not be skipped: %v", m.upstream(name)),
+		m.mustBe(!m.stops(name), "the run has been stopped"), m.mustBe(m.works[name].status != state.Skipped, "the workstream is skipped already"))
+}
+
+// mayBeOff reports whether a workstream may have to be skipped.
+func (m *model) mayBeOff(name string) bool {
+	u := m.upstream(name)
 	switch m.work(name).RunOn {
 	case onAlways:
-		off = m.v.off[name] && u.allMay(^fateOpen)
+		return m.v.off[name] && u.allMay(^fateOpen)
 	case onFailed:
-		off = u.allMay(fateWell) || m.v.off[name] && u.allMay(^fateOpen) && u.anyMay(fateBad)
+		return u.allMay(fateWell) || m.v.off[name] && u.allMay(^fateOpen) && u.anyMay(fateBad)
 	default:
-		off = m.v.off[name] && u.allMay(fateGood) || u.anyMay(fateSkipped) && u.allMay(^fateOpen)
+		return m.v.off[name] && u.allMay(fateGood) || u.anyMay(fateSkipped) && u.allMay(^fateOpen)
 	}
-	return errors.Join(m.mustBe(off && !r.left[name], "the workstream must not be skipped: %v", u),
-		m.mustBe(!m.stops(name), "the run has been stopped"), m.mustBe(m.works[name].status != state.Skipped, "the workstream is skipped already"))
 }
 
 // skipDue reports whether the run should have skipped a workstream that it has come to.

@@ -90,6 +90,14 @@ func (m *model) allOff(owner string) bool {
 	return !slices.ContainsFunc(m.judges(owner), func(name string) bool { return !m.off(name) })
 }
 
+// mayAllBeOff reports whether all that a gate of owner judges may be skipped: what is on record as
+// skipped may still be so where the model does not know what has become of its upstream.
+func (m *model) mayAllBeOff(owner string) bool {
+	return !slices.ContainsFunc(m.judges(owner), func(name string) bool {
+		return !m.off(name) && (m.works[name].status != state.Skipped || !m.mayBeOff(name))
+	})
+}
+
 // verdict returns the expected verdict of a condition or metric gate.
 func (m *model) verdict(g histGate, owner string) bool {
 	of, version := m.works[g.Of], m.v.gates[g.label(owner)]
