@@ -321,7 +321,7 @@ func (op *opening) recordResumed() {
 // when the run comes to it.
 func (op *opening) invalidatePlanned() {
 	for _, phase := range op.plan.Phases {
-		if r := phase.Repeat; r != nil && r.Iteration > op.loop.session.State().IterationOf(phase.Name) {
+		if phase.Repeat != nil && phase.Repeat.Next {
 			continue
 		}
 		for _, s := range phase.Steps {
@@ -384,6 +384,11 @@ func (op *opening) invalidate(s plan.Step) {
 			e.Call = w.Call
 		}
 		l.recorder.Add(nil, e)
+	case s.Kind == plan.WorkstreamStep && s.Decision == plan.Blocked:
+		// What is restored is older than the record of a workstream that was not chosen.
+		if reason := l.planner.Remade(s.Name); reason != "" && l.session.State().Workstream(s.Name).Done() {
+			l.recorder.Add(nil, state.WorkstreamInvalidated{Workstream: s.Name, Reason: state.Text(reason)})
+		}
 	case s.Kind == plan.GateStep && s.Decision == plan.Judge:
 		if g := l.session.State().Gate(s.Name); g != nil && g.Status == state.Passed {
 			l.recorder.Add(nil, state.GateVoided{Gate: s.Name, Reason: s.Reason})

@@ -33,10 +33,10 @@ func (l *loop) restorePlanned(planned *plan.Plan) ([]state.Event, error) {
 		}
 	}
 	l.surveyor.MarkRestored()
-	l.facts.SetJudged(wanted)
 	if len(wanted) == 0 {
 		return nil, nil
 	}
+	l.facts.SetJudged(wanted)
 	return events, l.runUntilSignal(func(ctx context.Context) error {
 		return restoreArtifacts(ctx, l.files, l.session.State().Session, wanted, l.overwriting.isKept)
 	})

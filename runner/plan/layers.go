@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
 	"prdrunner/checkpoint/state"
@@ -22,7 +23,8 @@ type Layers []Conflict
 // after it all run again. restoreBeneath reports whether the plan must be made anew.
 func (pl *Planner) restoreBeneath() bool {
 	found := false
-	for path, layers := range pl.facts.Layers {
+	for _, path := range slices.Sorted(maps.Keys(pl.facts.Layers)) { // in this order, so that each plan of the same facts is the same
+		layers := pl.facts.Layers[path]
 		if layers[0].Found != "" && pl.onConflict != ConflictRestore {
 			continue // the user has not decided that the edit is undone
 		}
@@ -65,6 +67,10 @@ func (pl *Planner) remake(c Conflict) bool {
 	}
 	return true
 }
+
+// Remade returns why a run takes a workstream's result back whether or not the workstream may run
+// in it: an artifact of it is made again from an earlier layer. It returns "" if none is.
+func (pl *Planner) Remade(workstream string) string { return pl.remade[workstream] }
 
 // addConflict adds the conflict of a layer to those of its workstream. It reports whether
 // that is new.

@@ -121,6 +121,7 @@ type Repeat struct {
 	Iteration int    `json:"iteration"`
 	Max       int    `json:"max"`
 	Until     string `json:"until,omitempty"` // the condition as in the file; "": until everything passes
+	Next      bool   `json:"-"`               // Iteration has not begun: the steps are those of the iteration that follows
 }
 
 // Step is one workstream or gate of a plan.

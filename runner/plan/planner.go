@@ -302,7 +302,11 @@ func (pl *Planner) decidePhase(plan *Plan, phase *pipeline.Phase) Phase {
 		pl.failing = phase.Name
 		plan.Warnings = append(plan.Warnings, state.Text(fmt.Sprintf("%s fails: %s", phase.Name, end.fails)))
 	}
-	return pl.describePhase(phase, steps)
+	pp := pl.describePhase(phase, steps)
+	if end.next != nil {
+		pp.Repeat.Next = true
+	}
+	return pp
 }
 
 // describePhase returns the phase of a plan that has these steps.
