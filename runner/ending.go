@@ -179,7 +179,7 @@ func (en *endReasons) describeEdits() string {
 	l := en.loop
 	var during, before []string
 	files := make(map[string][]string)
-	edited, restored := false, false
+	edited, restored, madeAnew := false, false, false
 	for _, e := range en.edits {
 		what := "after " + e.gate + " judged it"
 		if e.gate == "" {
@@ -194,7 +194,7 @@ func (en *endReasons) describeEdits() string {
 		}
 		files[what] = append(files[what], e.path+" was "+e.change)
 		edited = edited || e.maker != "" && e.change == "changed"
-		restored = restored || e.maker != ""
+		restored, madeAnew = restored || e.maker != "", madeAnew || e.madeAnew
 	}
 	var texts []string
 	for _, what := range slices.Concat(during, before) {
@@ -206,6 +206,8 @@ func (en *endReasons) describeEdits() string {
 	next := l.resumeCommand("")
 	text := strings.Join(texts, "; ") + "; nothing more was started; "
 	switch {
+	case madeAnew:
+		text += fmt.Sprintf("what made it must run again, and can't keep the edit: `%s --on-conflict restore` makes it anew, and a checkpoint keeps the edit", next)
 	case edited:
 		text += fmt.Sprintf("`%[1]s --on-conflict keep` continues with the edit, `%[1]s --on-conflict restore` with what was made", next)
 	case restored:

@@ -155,6 +155,9 @@ func (m *model) outlookAlone(name string, choice plan.OnConflict, now map[string
 	case m.asks(name):
 		return plan.Uncertain
 	case !w.done() && !m.failedBefore(name):
+		if m.forced(name) && w.status == state.Failed && w.permitted && m.mayFail(name) { // its gate has changed, too
+			return again
+		}
 		return plan.Run
 	case m.forced(name):
 		return again

@@ -116,7 +116,7 @@ func (n *node) decide() {
 		n.finishUnevaluated(diags)
 		return
 	}
-	if n.stopForReturned() {
+	if n.stopForUndecided() {
 		return
 	}
 	switch n.step.Decision {

@@ -101,6 +101,7 @@ type edit struct {
 	digest string // the digest of the file, "" if it was deleted
 
 	beforeRun bool // it was made before the run, which could not know of it at its start
+	madeAnew  bool // the maker must run again, so that the edit can't be kept
 }
 
 // compareFile compares a file with its record, and reports whether they differ. now is

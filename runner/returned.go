@@ -43,17 +43,19 @@ func (p *phaseRun) findReturned(before *pipeline.Pipeline) error {
 	return l.overwriting.keepReturned(edits)
 }
 
-// stopForReturned stops the run if the workstream has come back in this run with edits that
-// the user has not decided about. It reports whether that is so.
-func (n *node) stopForReturned() bool {
+// stopForUndecided stops the run if the workstream has edits about which the user can't have
+// decided before the run: its record has come back in this run, or the edits were to be kept,
+// and only now it is known that the workstream runs again. It reports whether that is so.
+func (n *node) stopForUndecided() bool {
 	l := n.loop
 	conflicts := l.planner.UndecidedConflicts(*n.step)
-	if !l.returned[n.ws.Name] || len(conflicts) == 0 {
+	again := n.step.Decision == plan.Rerun || n.step.Decision == plan.Cached
+	if len(conflicts) == 0 || !l.returned[n.ws.Name] && (!again || l.planner.ConflictChoice(n.ws.Name) != plan.ConflictKeep) {
 		return false
 	}
 	edits := conflictEdits(n.ws.Name, conflicts)
 	for i := range edits {
-		edits[i].beforeRun = true
+		edits[i].beforeRun, edits[i].madeAnew = true, again
 	}
 	l.stopForEdits(edits)
 	n.finish(left)
