@@ -83,7 +83,7 @@ func (ow *overwriting) keepReturned(paths []string) error {
 	had := ow.kept
 	lost, err := ow.keepPaths(paths)
 	if err == nil && len(lost) > 0 {
-		err = &UnkeptError{Paths: lost}
+		err = fmt.Errorf("%w: move it away, and resume", &UnkeptError{Paths: lost})
 	}
 	if err != nil {
 		return err

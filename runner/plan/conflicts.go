@@ -86,7 +86,11 @@ func decideConflicts(s subject, step Step) Step {
 	step.Restores = restorable(s.conflicts, s.onConflict)
 	switch {
 	case len(changed) == 0:
-		return step.withDecision(Reuse, "%s is missing, and is restored", text.Enumerate(step.Restores))
+		is := "is"
+		if len(step.Restores) > 1 {
+			is = "are"
+		}
+		return step.withDecision(Reuse, "%s %s missing, and %[2]s restored", text.Enumerate(step.Restores), is)
 	case s.onConflict == ConflictKeep:
 		return decideKept(s, step, changed[0].Path)
 	case s.onConflict == ConflictRestore && allKept(changed):

@@ -132,7 +132,7 @@ func TestConflicts(t *testing.T) {
 			lint (a): reuse: passed, and nothing changed since
 			b: reuse: nothing changed since it completed`},
 		{"both missing, and kept", press, func(s *session) { pressed(s); s.remove("out"); s.remove("log") }, `
-			a: reuse: log and out is missing, and is restored [restores [log out]]
+			a: reuse: log and out are missing, and are restored [restores [log out]]
 			lint (a): reuse: passed, and nothing changed since
 			b: reuse: nothing changed since it completed`},
 		{"missing, and lost", press, lose("out", func(s *session) { pressed(s); s.remove("out") }), `

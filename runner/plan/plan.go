@@ -74,7 +74,7 @@ type Plan struct {
 
 	MadeAt     time.Time    `json:"made_at"`
 	Pipeline   string       `json:"pipeline_digest"`
-	ResumeFrom int          `json:"resume_from,omitempty"` // number of the first phase with something to do
+	ResumeFrom int          `json:"resume_from,omitempty"` // number of the first phase with something to do, or that is known to fail
 	Review     *ReviewStep  `json:"review,omitempty"`      // before the first phase; nil: there is none
 	Phases     []Phase      `json:"phases"`
 	Warnings   []state.Text `json:"warnings"`

@@ -245,7 +245,7 @@ func (pl *Planner) decideAll(now time.Time) *Plan {
 	plan.addWarnings(diags)
 	for _, phase := range pl.p.Phases {
 		pp := pl.decidePhase(plan, phase)
-		if plan.ResumeFrom == 0 && slices.ContainsFunc(pp.Steps, Step.hasWork) {
+		if plan.ResumeFrom == 0 && (pl.failing == phase.Name || slices.ContainsFunc(pp.Steps, Step.hasWork)) {
 			plan.ResumeFrom = phase.Number
 		}
 		plan.Phases = append(plan.Phases, pp)
