@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/text"
 	"prdrunner/cmd/runner/advice"
 	"prdrunner/cmd/runner/cli"
@@ -18,7 +19,8 @@ import (
 // maskFreeText masks sensitive values in text that the user writes for the record (-m
 // TEXT), before the command sees it. Like load.GuardedWorkspace for files, it knows the
 // values that the pipeline, the environment and the command's own flags give. It refuses
-// the text if some values can't be known, because the text might hold one.
+// the text if some values can't be known, because the text might hold one, unless they are
+// values that the caller of the pipeline passes.
 func maskFreeText(env *cli.Environment, cmd *cobra.Command, args []string) error {
 	var written []*pflag.Flag
 	cmd.Flags().Visit(func(flag *pflag.Flag) {
@@ -39,6 +41,11 @@ func maskFreeText(env *cli.Environment, cmd *cobra.Command, args []string) error
 		return nil //nolint:nilerr // the command meets the same error, and reports it
 	}
 	masker, err := load.KnownSecrets(env, cfg, store, ref)
+	if caller := callerOf(store, ref.PRD); caller != "" && advice.IsA[*load.UnknownSecretsError](err) {
+		// Its caller may have them from a program, so that nobody who answers could give them.
+		env.Warn(fmt.Errorf("the text is recorded as it is, and not searched for the sensitive values that %s passes: they are not known here", caller))
+		return nil
+	}
 	if err != nil {
 		return refuseText(env, cmd, args, written[0].Name, err)
 	}
@@ -51,6 +58,15 @@ func maskFreeText(env *cli.Environment, cmd *cobra.Command, args []string) error
 		}
 	}
 	return nil
+}
+
+// callerOf returns the id of the session that calls the pipeline of a session, "" if none does.
+func callerOf(store *checkpoint.Store, prd string) string {
+	snap, err := store.Load(prd)
+	if err != nil || snap.State == nil || snap.State.Caller == nil {
+		return ""
+	}
+	return snap.State.Caller.PRD
 }
 
 // holdsText reports whether a flag takes free text, or NAME= followed by free text.
