@@ -113,3 +113,11 @@ func BenchmarkBuildDependentInstances(b *testing.B) {
 		b.Run(fmt.Sprint(n), func(b *testing.B) { benchmarkBuild(b, chain(n), n) })
 	}
 }
+
+// BenchmarkBuildReferencesInLoop measures a workstream that uses all instances of a block, for
+// which it waits through another one.
+func BenchmarkBuildReferencesInLoop(b *testing.B) {
+	for _, n := range []int{1_000, 10_000} {
+		b.Run(fmt.Sprint(n), func(b *testing.B) { benchmarkBuild(b, summed(n, "workstream.mid"), 2*n+1) })
+	}
+}

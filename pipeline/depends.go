@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"math"
 	"slices"
 	"strings"
 
@@ -367,11 +368,12 @@ func (b *builder) checkOrder(a *argument, fr frame, pos position) []target {
 		}
 		named, complete, diags := b.scope.targets(ref, fr)
 		b.addDiagnostics(diags)
+		walk := pos.walkTo(named...)
 		for _, t := range named {
 			if !t.def.forEach {
 				t.instance = nil
 			}
-			switch reason := pos.reaches(t); {
+			switch reason := pos.reachesOn(walk, t); {
 			case reason == "":
 				targets = append(targets, t)
 			case complete:
@@ -382,9 +384,20 @@ func (b *builder) checkOrder(a *argument, fr frame, pos position) []target {
 	return targets
 }
 
+// walkTo returns a walk to targets, for reachesOn. It is nil at the start or end of a phase.
+func (pos position) walkTo(targets ...target) *waitWalk {
+	if pos.ws == nil {
+		return nil
+	}
+	return pos.ws.walkTo(targets...)
+}
+
 // reaches returns why a target is not certain to have completed at a position, or "" if
 // it is certain.
-func (pos position) reaches(t target) string {
+func (pos position) reaches(t target) string { return pos.reachesOn(pos.walkTo(t), t) }
+
+// reachesOn is reaches for one of the targets of a walk.
+func (pos position) reachesOn(walk *waitWalk, t target) string {
 	failed := func(detail ...string) string { return strings.Join(detail, "") }
 	other := t.def.phase.phase
 	switch {
@@ -400,7 +413,7 @@ func (pos position) reaches(t target) string {
 		return failed(t.written(), " is in this very phase, so its result is not there when it is decided whether ", pos.describe(), " runs. Refer to an earlier phase.")
 	case t.def == pos.ws.def && (pos.inclusive && (t.instance == nil && !t.def.forEach || t.instance == pos.ws)):
 		return ""
-	case pos.ws.waitsFor(t):
+	case walk.finds(t):
 		return ""
 	case t.def == pos.ws.def && t.instance == nil && t.def.forEach:
 		return failed(t.written(), " stands for all instances of the block here, and ", pos.describe(), " belongs to one of them. It can use the results of instances on which that one depends, by keys that are known without a result: ", t.written(), "[\"KEY\"].")
@@ -424,36 +437,58 @@ func (t target) batch() int {
 }
 
 // waitsFor reports whether the workstream waits for the target through depends_on, directly
-// or through other workstreams. Everything waits for smaller batches only, so the walk ends at
-// the batch of the target.
-func (w *Workstream) waitsFor(t target) bool {
-	if slices.Contains(w.deps, t) { // the walk would copy all of them, for each of them
-		return true
-	}
-	waits, _ := w.walkTo(t)
-	return waits
+// or through other workstreams.
+func (w *Workstream) waitsFor(t target) bool { return w.walkTo(t).finds(t) }
+
+// waitWalk is a breadth-first walk from a workstream over those that it waits for in its phase.
+// It goes on where it was when it looks for another target, so that looking for many takes no
+// longer than one walk.
+type waitWalk struct {
+	phase *phaseDef
+	batch int      // the first batch of the targets: only larger ones wait for them
+	queue []target // dependencies to look at
+	seen  map[target]bool
+	steps int // how many dependencies it has looked at
 }
 
-// walkTo is waitsFor. It also returns how many dependencies it has looked at.
-func (w *Workstream) walkTo(t target) (waits bool, steps int) {
-	queue := slices.Clone(w.deps)
-	seen := map[target]bool{}
-	for len(queue) > 0 {
-		dep := queue[0]
-		queue = queue[1:]
-		steps++
-		if dep.def == t.def && (dep.instance == nil || dep.instance == t.instance) {
-			return true, steps
-		}
-		if seen[dep] || dep.def.phase != t.def.phase || dep.batch() <= t.batch() {
-			continue
-		}
-		seen[dep] = true
-		for i, ws := range dep.instances() {
-			if i == 0 || !dep.def.uniform {
-				queue = append(queue, ws.deps...)
-			}
+// walkTo begins a walk that can find the given targets.
+func (w *Workstream) walkTo(targets ...target) *waitWalk {
+	walk := &waitWalk{phase: w.def.phase, batch: math.MaxInt, queue: slices.Clip(w.deps), seen: map[target]bool{}}
+	for _, t := range targets {
+		if t.def.phase == walk.phase {
+			walk.batch = min(walk.batch, t.batch())
 		}
 	}
-	return false, steps
+	return walk
+}
+
+// finds reports whether the workstream waits for the target.
+func (walk *waitWalk) finds(t target) bool {
+	whole := target{def: t.def}
+	for !walk.seen[t] && !walk.seen[whole] {
+		if len(walk.queue) == 0 {
+			return false
+		}
+		walk.step()
+	}
+	return true
+}
+
+// step looks at one dependency.
+func (walk *waitWalk) step() {
+	dep := walk.queue[0]
+	walk.queue = walk.queue[1:]
+	walk.steps++
+	if walk.seen[dep] {
+		return
+	}
+	walk.seen[dep] = true
+	if dep.def.phase != walk.phase || dep.batch() <= walk.batch {
+		return
+	}
+	for i, ws := range dep.instances() {
+		if i == 0 || !dep.def.uniform {
+			walk.queue = append(walk.queue, ws.deps...)
+		}
+	}
 }

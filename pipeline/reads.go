@@ -68,12 +68,18 @@ func (b *builder) noteRead(r *fileReads, call fileCall) {
 func (b *builder) checkReads(a *argument, pos position) []target {
 	var targets []target
 	for _, call := range b.read[a] {
-		for _, m := range b.scope.makersOf(call) {
-			if reason := pos.reaches(m.ws.target()); reason != "" {
+		makers := b.scope.makersOf(call)
+		made := make([]target, len(makers))
+		for i, m := range makers {
+			made[i] = m.ws.target()
+		}
+		walk := pos.walkTo(made...)
+		for i, m := range makers {
+			if reason := pos.reachesOn(walk, made[i]); reason != "" {
 				b.addDiagnostics(hcl.Diagnostics{a.prematureRead(call, m, reason)})
 				break // one error is enough
 			}
-			targets = append(targets, m.ws.target())
+			targets = append(targets, made[i])
 		}
 	}
 	return targets

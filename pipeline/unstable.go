@@ -99,9 +99,9 @@ func (u *unstableSearch) mayRunTogether(ws, writer *Workstream) bool {
 	if waits {
 		return false
 	}
-	waits, there := ws.walkTo(writer.target())
-	waited, back := writer.walkTo(ws.target())
-	u.comparisons += 1 + there + back
+	there, back := ws.walkTo(writer.target()), writer.walkTo(ws.target())
+	waits, waited := there.finds(writer.target()), back.finds(ws.target())
+	u.comparisons += 1 + there.steps + back.steps
 	return !waits && !waited
 }
 
