@@ -62,19 +62,13 @@ type constant struct {
 	ok    bool
 }
 
-// Pipeline evaluates the file, with those that it includes. The diagnostics are all mistakes
-// of the files, also those that Parse and Including found. The pipeline is nil if one is an
-// error.
-func (f *File) Pipeline(in Inputs) (*Pipeline, hcl.Diagnostics) {
-	f = f.Including(in)
-	if f.unread {
-		return nil, f.diags
-	}
+// newBuilder returns a builder that has evaluated nothing yet.
+func newBuilder(f *File, in Inputs) *builder {
 	b := &builder{
 		file:      f,
 		in:        in,
 		scope:     newScope(newWorkspaceFiles(in)),
-		pipeline:  &Pipeline{Source: f.name, Digest: f.digest(), file: f},
+		pipeline:  &Pipeline{Source: f.name, file: f},
 		seen:      map[diagnosticKey]*report{},
 		read:      map[*argument][]fileCall{},
 		checked:   map[*argument]bool{},
@@ -87,10 +81,23 @@ func (f *File) Pipeline(in Inputs) (*Pipeline, hcl.Diagnostics) {
 		envFiles:     map[string]bool{},
 		processes:    map[*gateBlock]*processDef{},
 	}
-	f.describeSources(b.pipeline)
-	b.scope.onRead = b.noteRead
 	b.scope.artifacts = sync.OnceValue(b.allArtifacts)
 	b.scope.linked = sync.OnceValue(b.linkedArtifacts)
+	return b
+}
+
+// Pipeline evaluates the file, with those that it includes. The diagnostics are all mistakes
+// of the files, also those that Parse and Including found. The pipeline is nil if one is an
+// error.
+func (f *File) Pipeline(in Inputs) (*Pipeline, hcl.Diagnostics) {
+	f = f.Including(in)
+	if f.unread {
+		return nil, f.diags
+	}
+	b := newBuilder(f, in)
+	b.pipeline.Digest = f.digest()
+	f.describeSources(b.pipeline)
+	b.scope.onRead = b.noteRead
 	b.addDiagnostics(f.diags)
 	if in.takenOver != nil {
 		b.takeOver(in.takenOver.from)

@@ -258,37 +258,6 @@ func (b *builder) checkCall(def *workstreamDef, of *Workstream) {
 	}
 }
 
-// setCalledArtifacts tells the instances of a block what the called pipeline makes for them. If
-// the values that they give it differ, so may the paths, and the pipeline is built for each.
-func (b *builder) setCalledArtifacts(def *workstreamDef, in Inputs) {
-	call := def.process.called
-	differ := slices.ContainsFunc(call.values, func(v envVariable) bool { return v.value.kinds&kindEach != 0 })
-	for _, ws := range def.instances {
-		ws.calledArtifacts = def.calledArtifacts
-		if !differ {
-			continue
-		}
-		in.Variables = b.callInputs(call, ws.each)
-		child, diags := call.file.Pipeline(in)
-		if child == nil { // a mistake with the values of this instance
-			b.addDiagnostics(diags)
-			return
-		}
-		ws.calledArtifacts = child.allArtifacts()
-	}
-}
-
-// allArtifacts returns the lists of artifacts of the workstreams of a pipeline, and of the
-// pipelines that they call.
-func (p *Pipeline) allArtifacts() (lists [][]string) {
-	for _, phase := range p.Phases {
-		for _, ws := range phase.Workstreams {
-			lists = append(append(lists, ws.Artifacts), ws.calledArtifacts...)
-		}
-	}
-	return lists
-}
-
 // callsApart refuses calls of workstreams whose names differ only in case: some file systems
 // would keep the sessions of the called pipelines in one directory.
 func (b *builder) callsApart() {

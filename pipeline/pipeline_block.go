@@ -114,16 +114,7 @@ func (b *builder) pipelineBlock(block *pipelineBlock) {
 	if b.in.SessionID == "" {
 		b.checkID(block)
 	}
-	p.Title = b.evalText(block.title, headerFrame)
-	if p.Title == "" {
-		p.Title = p.ID
-	}
-	p.Type = b.evalText(block.kind, headerFrame)
-	p.Document = b.evalPath(block.document, headerFrame)
-	for name, value := range map[string]string{"id": p.ID, "title": p.Title, "type": p.Type, "document": p.Document} {
-		b.scope.header[name] = cty.StringVal(value)
-	}
-	b.scope.setHeader()
+	b.header(block)
 	p.Timeout = b.duration(block.timeout, headerFrame)
 	p.Budget = b.budget(block.budget, headerFrame)
 	b.declare(block)
@@ -161,6 +152,21 @@ func (b *builder) pipelineBlock(block *pipelineBlock) {
 	b.unusedAgents()
 	b.unusedServices()
 	b.unusedSecrets()
+}
+
+// header evaluates what pipeline.* stands for.
+func (b *builder) header(block *pipelineBlock) {
+	p := b.pipeline
+	p.Title = b.evalText(block.title, headerFrame)
+	if p.Title == "" {
+		p.Title = p.ID
+	}
+	p.Type = b.evalText(block.kind, headerFrame)
+	p.Document = b.evalPath(block.document, headerFrame)
+	for name, value := range map[string]string{"id": p.ID, "title": p.Title, "type": p.Type, "document": p.Document} {
+		b.scope.header[name] = cty.StringVal(value)
+	}
+	b.scope.setHeader()
 }
 
 func (b *builder) checkID(block *pipelineBlock) {
