@@ -32,7 +32,7 @@ type attemptResult struct {
 	note        string         // a warning for the user
 	outside     []string       // files outside the scope of a protected workstream that changed
 	paused      *pausedCalls   // the called pipeline waits for a person; nil: it does not
-	callBegan   bool           // the called pipeline has a session
+	callBegan   bool           // a session of the called pipeline was seen after the attempt
 	callSpent   ledger.Spent   // what the called pipeline has spent
 	notExecuted bool           // the task was not executed, because an earlier attempt's partial work could not be undone
 	unready     bool           // the task was not executed, because its environment could not be read
@@ -61,9 +61,9 @@ func (n *node) runTask(ctx context.Context, task Task, in *survey.Surveyor) atte
 		res, err = l.execute(ctx, task, &sink)
 		follower.Stop()
 	}
-	r := attemptResult{began: sink.started, result: res, unready: task.unready != nil, callBegan: n.callGoesOn}
+	r := attemptResult{began: sink.started, result: res, unready: task.unready != nil}
 	if n.call != nil && task.unready == nil {
-		r.callBegan, r.callSpent = l.hasBegun(n.call.PRD, n.call.id()), l.spentByCall(n.call.PRD, n.call.id())
+		r.callBegan, r.callSpent = l.sessionsOfCall(n.call.PRD, n.call.id())
 	}
 	if err != nil {
 		r.failure = l.failures.executionFailure(n.ws.Name, err)
@@ -167,7 +167,7 @@ func maskMetric(value any, mask func(string) string) any {
 // gates, its verification or a retry, or is left for the next run.
 func (n *node) finishAttempt(r attemptResult) {
 	delete(n.loop.calling, n)
-	n.callNotBegun = n.call != nil && !r.callBegan
+	n.callBegan = n.callBegan || r.callBegan
 	n.loop.recordLeftovers(n.ws.Name, r.result.Leftovers)
 	n.loop.reports.end(n.reports)
 	n.takeSpending(&r.outputs)

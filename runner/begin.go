@@ -355,10 +355,11 @@ func (op *opening) endKilledWork() {
 					Message: state.Text(fmt.Sprintf("attempt %d was started, and its end was never recorded", rec.Attempts)),
 				}})
 			default:
+				began := true
 				if rec.Call != "" {
-					l.countCall(rec, l.spentByCall(CalledID(l.pipeline.ID, ws), rec.Call))
+					began = l.endKilledCall(rec, ws)
 				}
-				events = append(events, state.WorkstreamInterrupted{Workstream: ws.Name, Attempt: rec.Attempts, NotBegun: l.killedBeforeCall(rec, ws)})
+				events = append(events, state.WorkstreamInterrupted{Workstream: ws.Name, Attempt: rec.Attempts, NotBegun: !began})
 			}
 		}
 	}

@@ -90,10 +90,12 @@ func (n *node) newCall(called *pipeline.Called) *Call {
 	rec := st.Workstream(n.ws.Name)
 	id := rec.Call
 	// Artifacts that were edited or are gone must be made again, whatever else has changed.
-	n.callGoesOn = len(l.facts.Conflicts[n.ws.Name]) == 0 && plan.CallGoesOn(rec, n.step.Changes, n.digest)
-	if !n.callGoesOn {
+	goesOn := len(l.facts.Conflicts[n.ws.Name]) == 0 && plan.CallGoesOn(rec, n.step.Changes, n.digest)
+	if !goesOn {
 		id = uuid.NewString()
 	}
+	// A call on record has begun, unless it is that of the attempt before in this run.
+	n.callBegan = goesOn && (n.callBegan || rec.Status != state.Running)
 	caller := state.Caller{PRD: st.PRD, Session: st.Session, Workstream: n.ws.Name, Call: id, Root: st.PRD, File: st.Pipeline.Path}
 	if outer := st.Caller; outer != nil {
 		caller.Root, caller.File = outer.Root, outer.File
@@ -155,28 +157,25 @@ func (l *loop) calledSession(prd, call string) (*reader.StoredSession, error) {
 	return cmp.Or(found, unread), nil
 }
 
-// hasBegun reports whether a call has begun a session. If that can't be read, it may have.
-func (l *loop) hasBegun(prd, call string) bool {
-	found, err := l.calledSession(prd, call)
-	return err != nil || found != nil
-}
-
-// spentByCall returns what all sessions of a call have spent: after one that is complete, the
-// called pipeline continues in another one.
-func (l *loop) spentByCall(prd, call string) ledger.Spent {
-	var all ledger.Spent
+// sessionsOfCall reports whether a call has begun a session, and returns what all its sessions
+// have spent: after one that is complete, the called pipeline continues in another one. A session
+// that can't be read may be one of the call. What such a session has reported counts all the same.
+func (l *loop) sessionsOfCall(prd, call string) (began bool, spent ledger.Spent) {
 	sessions, err := l.opts.Store.Reader().Sessions(prd)
 	if err != nil {
-		return all // what it has reported counts
+		return true, spent
 	}
 	counted := map[string]bool{}
 	for _, s := range slices.Backward(sessions) { // an import may have left an older copy of the current one
-		if s.Err == nil && s.State.Caller != nil && s.State.Caller.Call == call && !counted[s.State.Session] {
-			counted[s.State.Session] = true
-			all.Add(s.State.Spent)
+		switch {
+		case s.Err != nil:
+			began = true
+		case s.State.Caller != nil && s.State.Caller.Call == call && !counted[s.State.Session]:
+			began, counted[s.State.Session] = true, true
+			spent.Add(s.State.Spent)
 		}
 	}
-	return all
+	return began, spent
 }
 
 // countCall counts what a call has spent and not reported, because its process was killed before
@@ -192,17 +191,13 @@ func (l *loop) countCall(rec *state.Workstream, spent ledger.Spent) {
 	l.reports.record(e, nil)
 }
 
-// killedBeforeCall reports whether the call of a killed attempt has begun no session. What began
-// before an export has begun elsewhere.
-func (l *loop) killedBeforeCall(rec *state.Workstream, ws *pipeline.Workstream) bool {
-	if rec.Call == "" {
-		return false
-	}
+// endKilledCall counts what the call of a killed attempt has spent, and reports whether the call has
+// begun a session. A call that began before an export has begun elsewhere.
+func (l *loop) endKilledCall(rec *state.Workstream, ws *pipeline.Workstream) (began bool) {
+	began, spent := l.sessionsOfCall(CalledID(l.pipeline.ID, ws), rec.Call)
+	l.countCall(rec, spent)
 	origin, err := l.opts.Store.Layout().ReadOrigin(l.session.State())
-	if err != nil || origin != nil && rec.CallSeq <= origin.Seq {
-		return false
-	}
-	return !l.hasBegun(CalledID(l.pipeline.ID, ws), rec.Call)
+	return began || err != nil || origin != nil && rec.CallSeq <= origin.Seq
 }
 
 // missingSession returns why the call can't go on: the session of the called pipeline has begun,
@@ -212,7 +207,7 @@ func (l *loop) killedBeforeCall(rec *state.Workstream, ws *pipeline.Workstream) 
 func (n *node) missingSession() error {
 	l, prd := n.loop, n.call.PRD
 	rec := l.session.State().Workstream(n.ws.Name)
-	if !n.callGoesOn || rec.Status == state.Running {
+	if !n.callBegan || rec.Status == state.Running {
 		return nil
 	}
 	found, err := l.calledSession(prd, rec.Call)

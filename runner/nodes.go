@@ -31,10 +31,8 @@ type node struct {
 	told    feedback.File // what its current attempt is told
 
 	call       *Call // of its current attempt, if the workstream calls a pipeline
-	callGoesOn bool  // the call continues that of the attempt before
+	callBegan  bool  // a session has begun for call, in this attempt or an earlier one
 	pauseAsked bool  // the called pipeline was asked to pause
-
-	callNotBegun bool // the attempt has ended, and its called pipeline has no session
 
 	awaited          bool             // its services were started for its next attempt
 	attemptsEnded    int              // attempts in this run that have ended
@@ -324,7 +322,7 @@ func (n *node) complete(e state.WorkstreamCompleted) {
 
 // interrupt records that a workstream was interrupted, and leaves it for the next run.
 func (n *node) interrupt() {
-	n.loop.recorder.Add(func() { n.finish(left) }, state.WorkstreamInterrupted{Workstream: n.ws.Name, Attempt: n.attempt, NotBegun: n.callNotBegun})
+	n.loop.recorder.Add(func() { n.finish(left) }, state.WorkstreamInterrupted{Workstream: n.ws.Name, Attempt: n.attempt, NotBegun: n.call != nil && !n.callBegan})
 }
 
 // recordedArtifacts returns the records of partially overwritten artifacts.

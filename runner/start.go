@@ -76,7 +76,7 @@ func (n *node) prepareTask(inv pipeline.Invocation) Task {
 	l := n.loop
 	n.digest = plan.DigestOf(n.ws, inv, l.session.State(), l.pipeline, l.facts.Inputs[n.ws.Name])
 	if inv.Call != nil {
-		n.call, n.pauseAsked, n.callNotBegun = n.newCall(inv.Call), false, false
+		n.call, n.pauseAsked = n.newCall(inv.Call), false
 	}
 	task := n.newTask(inv)
 	n.task = inv.Task
@@ -93,7 +93,7 @@ func (n *node) startEvents(rec *state.Workstream) []state.Event {
 	var events []state.Event
 	if rec.Done() { // the plan recorded the reasons that it knew; this reason arose during the run
 		e := state.WorkstreamInvalidated{Workstream: n.ws.Name, Reason: n.step.Reason}
-		if n.callGoesOn {
+		if n.callBegan {
 			e.Call = n.call.id()
 		}
 		events = append(events, e)
@@ -132,7 +132,7 @@ type attemptWork struct {
 // pipeline that goes on.
 func (w *attemptWork) findPartial() {
 	n, l := w.node, w.node.loop
-	first := n.ws.Isolate == nil && !n.callGoesOn && n.step.Decision != plan.Rerun && n.attempt > 1 && !n.partialTakenBack
+	first := n.ws.Isolate == nil && !n.callBegan && n.step.Decision != plan.Rerun && n.attempt > 1 && !n.partialTakenBack
 	if first || n.step.Decision == plan.Cached {
 		w.owners = l.surveyor.Owners(l.session.State())
 	}
@@ -149,7 +149,7 @@ func (w *attemptWork) do(within context.Context) func() {
 	if err == nil {
 		r = w.result(within)
 	} else {
-		r = attemptResult{notExecuted: true, callBegan: n.callGoesOn, failure: &state.Failure{
+		r = attemptResult{notExecuted: true, failure: &state.Failure{
 			Workstream: n.ws.Name, Outcome: "error", Message: state.Text(l.opts.Mask(err.Error())),
 		}}
 	}
