@@ -192,7 +192,9 @@ func (l *loop) countCall(rec *state.Workstream, spent ledger.Spent) {
 }
 
 // endKilledCall counts what the call of a killed attempt has spent, and reports whether the call has
-// begun a session. A call that began before an export has begun elsewhere.
+// begun a session. A call that began before an export has begun elsewhere. If a person deleted the
+// session after the kill, nothing shows that it began: the call begins anew, and only what must happen
+// only once in it is asked about.
 func (l *loop) endKilledCall(rec *state.Workstream, ws *pipeline.Workstream) (began bool) {
 	began, spent := l.sessionsOfCall(CalledID(l.pipeline.ID, ws), rec.Call)
 	l.countCall(rec, spent)
