@@ -140,8 +140,8 @@ func madeByCallers(store *checkpoint.Store, c *state.Caller) map[string][]string
 
 // calledSession returns the session that a call has begun, nil if there is none: the current
 // one, if it is also archived. A session that can't be read may be it, if there is no other.
-func (l *loop) calledSession(prd, call string) (*reader.StoredSession, error) {
-	sessions, err := l.opts.Store.Reader().Sessions(prd)
+func (o Options) calledSession(prd, call string) (*reader.StoredSession, error) {
+	sessions, err := o.Store.Reader().Sessions(prd)
 	if err != nil {
 		return nil, err
 	}
@@ -202,17 +202,12 @@ func (l *loop) endKilledCall(rec *state.Workstream, ws *pipeline.Workstream) (be
 	return began || err != nil || origin != nil && rec.CallSeq <= origin.Seq
 }
 
-// missingSession returns why the call can't go on: the session of the called pipeline has begun,
-// and is not here any more, or the caller's session was imported without it. If it began anew,
-// what must happen only once in it would happen again. A call whose pipeline has not begun is on
-// record as such, and its attempt is repeated at once in this run.
-func (n *node) missingSession() error {
-	l, prd := n.loop, n.call.PRD
-	rec := l.session.State().Workstream(n.ws.Name)
-	if !n.callBegan || rec.Status == state.Running {
-		return nil
-	}
-	found, err := l.calledSession(prd, rec.Call)
+// missingSession returns why the call on record of a workstream can't go on: the session of the
+// called pipeline has begun, and is not here any more, or the caller's session was imported without
+// it. If it began anew, what must happen only once in it would happen again.
+func (o Options) missingSession(ws *pipeline.Workstream, rec *state.Workstream) error {
+	prd := CalledID(o.Pipeline.ID, ws)
+	found, err := o.calledSession(prd, rec.Call)
 	if err != nil || found != nil && found.Place == disk.PlaceCurrent {
 		return err // what can't be read is reported when the called pipeline runs
 	}
@@ -222,21 +217,21 @@ func (n *node) missingSession() error {
 		where, export = "archived", fmt.Sprintf("%s --session %s -o FILE", export, found.State.Session)
 		advice = "bring it back, with `%s` and then `%s`"
 	}
-	advice = fmt.Sprintf(advice, l.opts.Command(export), l.opts.Command("checkpoint import FILE"))
-	if l.opts.Caller == nil {
-		advice += fmt.Sprintf(", or begin it anew with `%s`", l.resumeCommand(" --invalidate "+text.ShellWord(n.ws.Name)))
+	advice = fmt.Sprintf(advice, o.Command(export), o.Command("checkpoint import FILE"))
+	if o.Caller == nil {
+		advice += fmt.Sprintf(", or begin it anew with `%s`", o.resumeCommand(" --invalidate "+text.ShellWord(ws.Name)))
 	}
 	return fmt.Errorf("%w, %s, is %s; %s", errNoSession, prd, where, advice)
 }
 
 // resumeCommand returns the command line that resumes the session, with more flags. A called
 // pipeline is resumed with the first of its callers.
-func (l *loop) resumeCommand(flags string) string {
-	prd := l.pipeline.ID
-	if l.opts.Caller != nil {
-		prd = l.opts.Caller.Root
+func (o Options) resumeCommand(flags string) string {
+	prd := o.Pipeline.ID
+	if o.Caller != nil {
+		prd = o.Caller.Root
 	}
-	return l.opts.Command("build " + prd + " --resume" + flags)
+	return o.Command("build " + prd + " --resume" + flags)
 }
 
 // intoCall makes a task run a called pipeline. The values of the variables go through the
@@ -247,9 +242,12 @@ func (n *node) intoCall(t *Task, called *pipeline.Called) {
 		t.unready = errors.New("this program can't run called pipelines")
 		return
 	}
-	if err := n.missingSession(); err != nil {
-		t.unready = err
-		return
+	// A call that has begun no session is on record as such. Its attempt may be repeated in this run.
+	if rec := l.session.State().Workstream(n.ws.Name); n.callBegan && rec.Status != state.Running {
+		if err := l.opts.missingSession(n.ws, rec); err != nil {
+			t.unready = err
+			return
+		}
 	}
 	t.Command = l.opts.CallCommand(*n.call)
 	t.Grace += time.Duration(n.ws.CallLevels) * callEndGrace

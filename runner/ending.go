@@ -58,7 +58,7 @@ func (en *endReasons) endEvent() (state.Event, state.Trigger, pipeline.HookEvent
 	case en.unwritten != nil:
 		return en.pausedForCheckpoint()
 	case en.budget != "":
-		message := fmt.Sprintf("%s; `%s` goes on with the same amount again", en.budget, l.resumeCommand(" --raise-budget"))
+		message := fmt.Sprintf("%s; `%s` goes on with the same amount again", en.budget, l.opts.resumeCommand(" --raise-budget"))
 		return pausedEvent(state.PauseBudget, message, nil), state.TriggerPause, pipeline.HookPaused
 	case len(en.calls.calls) > 0:
 		return en.pauseForCalls(), state.TriggerPause, pipeline.HookPaused
@@ -203,7 +203,7 @@ func (en *endReasons) describeEdits() string {
 	if len(during) > 0 {
 		texts[len(during)-1] += ", while the run was under way"
 	}
-	next := l.resumeCommand("")
+	next := l.opts.resumeCommand("")
 	text := strings.Join(texts, "; ") + "; nothing more was started; "
 	switch {
 	case madeAnew:

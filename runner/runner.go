@@ -168,6 +168,12 @@ func (o Options) surveyor(w *workspace.Workspace) *survey.Surveyor {
 	if o.Pipeline.Issue != nil {
 		s.ReadIssue = issue.Reader{Pipeline: o.Pipeline, Files: w, Workspace: o.Workspace, Commander: o.Commands, Mask: o.Mask, Hide: o.Hide}.Read
 	}
+	s.MissingSession = func(ws *pipeline.Workstream, rec *state.Workstream) string {
+		if err := o.missingSession(ws, rec); errors.Is(err, errNoSession) {
+			return err.Error()
+		}
+		return "" // what can't be read is reported when the called pipeline runs
+	}
 	if o.Caller != nil {
 		s.MadeByCallers = func() map[string][]string { return madeByCallers(o.Store, o.Caller) }
 	}

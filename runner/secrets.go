@@ -88,7 +88,7 @@ func (l *loop) unresolvedError(name string) error {
 		return fmt.Errorf("it was not started: %s is not resolved", name)
 	}
 	return fmt.Errorf("it was not started: the sensitive output %s of %s is not stored, and %s has not run in this run; `%s` runs it again",
-		output, workstream, workstream, l.resumeCommand(" --invalidate "+workstream))
+		output, workstream, workstream, l.opts.resumeCommand(" --invalidate "+workstream))
 }
 
 // resolveThen resolves the secrets of the next attempt, and then starts the attempt.

@@ -10,8 +10,9 @@ import (
 // workstream calls.
 type CalledSession string
 
-// The values of CalledSession. The empty value means that there is no session yet, that the step
-// does not run, or that what it does follows from workstreams that run first.
+// The values of CalledSession. The empty value means that there is no session yet, that it is not
+// known whether there is one, that the step does not run, or that what it does follows from
+// workstreams that run first.
 const (
 	Continues CalledSession = "continues"
 	BeginsNew CalledSession = "begins_new"
@@ -26,6 +27,22 @@ func (s subject) calledSession(step Step) CalledSession {
 		return Continues
 	}
 	return BeginsNew
+}
+
+// needSession blocks the step of a call that continues a session which is missing. After a kill the
+// build finds out whether the call has begun a session, so that nothing is known before.
+func (pl *Planner) needSession(s subject, step Step) Step {
+	if pl.facts.MissingSession == nil {
+		return step
+	}
+	why := pl.facts.MissingSession(s.ws, s.record)
+	if why == "" {
+		return step
+	}
+	if step.Called = ""; s.record.Status == state.Running {
+		return step
+	}
+	return step.withDecision(Blocked, "%s", why)
 }
 
 // CallGoesOn reports whether the next attempt of a workstream that calls a pipeline continues

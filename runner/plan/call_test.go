@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"prdrunner/checkpoint/state"
+	"prdrunner/pipeline"
 )
 
 func TestCallGoesOn(t *testing.T) {
@@ -57,6 +58,32 @@ func TestCallGoesOn(t *testing.T) {
 		}
 		if got := CallGoesOn(test.rec, test.changes, digest); got != test.want {
 			t.Errorf("%s: %v", name, got)
+		}
+	}
+}
+
+// TestNeedSession: the plan blocks a call whose session is missing. It leaves open what becomes of
+// one that a kill has cut short, since the call may have begun no session.
+func TestNeedSession(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		status   state.StepStatus
+		missing  string
+		decision Decision
+		called   CalledSession
+	}{
+		"there":              {state.Failed, "", Run, Continues},
+		"missing":            {state.Failed, "it is not here", Blocked, ""},
+		"there, killed":      {state.Running, "", Run, Continues},
+		"not there, killed":  {state.Running, "it is not here", Run, ""},
+		"interrupted, there": {state.Interrupted, "", Run, Continues},
+	} {
+		facts := NewFacts(nil)
+		facts.MissingSession = func(*pipeline.Workstream, *state.Workstream) string { return test.missing }
+		pl := Planner{facts: facts}
+		step := pl.needSession(subject{record: &state.Workstream{Status: test.status}}, Step{Decision: Run, Called: Continues})
+		if step.Decision != test.decision || step.Called != test.called || test.decision == Blocked && string(step.Reason) != test.missing {
+			t.Errorf("%s: %+v", name, step)
 		}
 	}
 }

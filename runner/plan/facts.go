@@ -28,6 +28,10 @@ type Facts struct {
 	Acts        []state.Act                      // when and where once workstreams have happened, or may have
 	EarlierRuns func() map[string][]state.Result // returns the results of earlier runs, by workstream; nil: no workstream has a cache
 
+	// MissingSession returns why the session that a call on record has begun can't go on, "" if it
+	// is there. nil: it is there.
+	MissingSession func(ws *pipeline.Workstream, rec *state.Workstream) string
+
 	Reviewed   FileSet // the files that the review before the first phase reads
 	BranchGone bool    // the git branch of the session's last run was deleted
 

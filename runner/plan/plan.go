@@ -36,7 +36,7 @@ const (
 	Cached    Decision = "cached"    // would run, but takes the result of an earlier run with the same digest
 	Judge     Decision = "judge"     // the work is done; only its gates are judged
 	Depends   Decision = "depends"   // the decision depends on the result of an earlier step
-	Blocked   Decision = "blocked"   // a step before it cannot complete, or --only leaves it out
+	Blocked   Decision = "blocked"   // a step before it cannot complete, --only leaves it out, or the session is missing that its call continues
 	Uncertain Decision = "uncertain" // a once step that the user must resolve
 	Skipped   Decision = "skipped"
 )

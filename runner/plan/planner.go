@@ -160,6 +160,9 @@ func (pl *Planner) Workstream(ws *pipeline.Workstream, e When) (Step, hcl.Diagno
 	}
 	step := decide(s)
 	step.Repeats, step.Called = repeats, s.calledSession(step)
+	if step.Called == Continues && pl.stateAtStart != nil { // a run tries it, so that its failure is on record
+		step = pl.needSession(s, step)
+	}
 	pl.steps[ws.Name] = step
 	return step, diags
 }

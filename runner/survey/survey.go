@@ -44,8 +44,10 @@ type Surveyor struct {
 	// a file last, by path. A file that has one of these digests was not edited by a person. It
 	// reads the whole state of each caller. nil: nothing calls the pipeline.
 	MadeByCallers func() map[string][]string
-	planFile      string              // the plan file, which never counts as a changed file
-	mask          func(string) string // hides sensitive values in file names, because names are recorded
+	// MissingSession is the fact of that name in plan.Facts.
+	MissingSession func(ws *pipeline.Workstream, rec *state.Workstream) string
+	planFile       string              // the plan file, which never counts as a changed file
+	mask           func(string) string // hides sensitive values in file names, because names are recorded
 
 	owners    map[string]string         // the workstream that recorded an artifact last and whose work is done, by path
 	leftFiles map[string]state.Artifact // artifacts that failed attempts of other workstreams changed, with their new content, by path
@@ -280,6 +282,7 @@ func (s *Surveyor) GatherAll(ctx context.Context, f *plan.Facts, st *state.State
 	if err := s.Reviewed(ctx, f); err != nil {
 		return err
 	}
+	f.MissingSession = s.MissingSession
 	f.Mask, f.EarlierFiles = s.mask, s.earlierFiles(ctx, f)
 	f.EarlierPipeline = s.earlierSource(ctx, st, f.EarlierFiles)
 	f.DocumentDifference = s.documentDifference(ctx, f, st)

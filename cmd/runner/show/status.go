@@ -320,6 +320,9 @@ func (s SessionStatus) nextCommands(cmdline advice.CommandLine, now time.Time) [
 		if s.Review.Blocks() {
 			return s.afterReview(cmdline, resume)
 		}
+		if e := s.Error; e != nil && e.Outcome == state.OutcomeNoSession && s.Caller == nil {
+			return []string{resume + " --invalidate " + text.ShellWord(e.Workstream)}
+		}
 		if e := s.Error; e != nil && e.Log != "" && e.Workstream != "" {
 			return []string{cmdline.Command("logs " + s.PRD + " " + text.ShellWord(cmp.Or(s.failedService(), e.Gate, e.Workstream))), resume}
 		}
