@@ -10,7 +10,7 @@ import (
 // needed says what to type.
 func TestUnresolvedError(t *testing.T) {
 	t.Parallel()
-	l := &loop{pipeline: &pipeline.Pipeline{ID: "PRD-001"}, opts: Options{}.withDefaults()}
+	l := &loop{opts: Options{Pipeline: &pipeline.Pipeline{ID: "PRD-001"}}.withDefaults()}
 	for name, want := range map[string]string{
 		"secret.token": "it was not started: secret.token is not resolved",
 		"workstream.login.outputs.token": "it was not started: the sensitive output token of login is not stored, and login has not run in this run; " +
