@@ -19,6 +19,7 @@ type overwriting struct {
 	loop *loop
 
 	edits        []string          // edited artifacts that are to be restored or made again
+	called       []string          // edited artifacts of called pipelines, which may overwrite them
 	partial      []string          // files that are taken for partial work
 	kept         map[string]string // digests of the files that this checkpoint holds, by path: the run may overwrite them
 	checkpointID string            // the id of the checkpoint
@@ -31,12 +32,17 @@ type overwriting struct {
 func (ow *overwriting) keepFiles(plan *plan.Plan) ([]state.Commit, error) {
 	l := ow.loop
 	ow.edits, ow.partial = ow.editedArtifacts(), ow.partialWork()
-	paths := ow.edits
-	if l.opts.Store.Captures() { // without captures, partial work is undone without a checkpoint
-		paths = slices.Concat(ow.edits, ow.partial)
-		slices.Sort(paths)
-		paths = slices.Compact(paths)
+	called, err := ow.calledEdits(plan)
+	if err != nil {
+		return nil, err
 	}
+	ow.called = called
+	paths := slices.Concat(ow.edits, ow.called)
+	if l.opts.Store.Captures() { // without captures, partial work is undone without a checkpoint
+		paths = append(paths, ow.partial...)
+	}
+	slices.Sort(paths)
+	paths = slices.Compact(paths)
 	if len(paths) == 0 {
 		return nil, nil
 	}
@@ -52,7 +58,7 @@ func (ow *overwriting) keepFiles(plan *plan.Plan) ([]state.Commit, error) {
 			if err != nil {
 				return nil, err
 			}
-			if overwritten || slices.Contains(ow.edits, path) {
+			if overwritten || slices.Contains(ow.edits, path) || slices.Contains(ow.called, path) {
 				refused = append(refused, path)
 			}
 		}
@@ -137,8 +143,9 @@ func (ow *overwriting) editedArtifacts() []string {
 // overwrites.
 func (ow *overwriting) warnOverwritten() {
 	l := ow.loop
-	if len(ow.edits) > 0 {
-		ow.warnEdits(ow.edits)
+	if edits := slices.Concat(ow.edits, ow.called); len(edits) > 0 {
+		slices.Sort(edits)
+		ow.warnEdits(slices.Compact(edits))
 	}
 	if len(ow.partial) == 0 {
 		return

@@ -65,6 +65,9 @@ func (l *loop) prepare(ctx context.Context) (*plan.Plan, error) {
 	if err := l.surveyor.GatherAll(ctx, l.facts, st, l.opts.Git, l.opts.OnConflict, l.opts.Saved != nil); err != nil {
 		return nil, err
 	}
+	if err := l.refuseLeftEdits(ctx); err != nil {
+		return nil, err
+	}
 	l.git = l.facts.Git
 	plan := l.makePlan(st, c)
 	if l.facts.EarlierRuns != nil && !plan.Idle() {

@@ -182,6 +182,27 @@ func (s *Surveyor) giveToCallers(ctx context.Context, st *state.State) {
 	}
 }
 
+// Edited returns the artifacts on record of a session that were edited since.
+func (s *Surveyor) Edited(ctx context.Context, st *state.State) ([]plan.Conflict, error) {
+	f := plan.NewFacts(st)
+	if err := s.gatherSession(ctx, f); err != nil {
+		return nil, err
+	}
+	f.Sharers = s.gatherOwners(st)
+	s.giveToCallers(ctx, st)
+	s.findPartial(st)
+	if err := s.verifyAll(ctx, f, st, ""); err != nil {
+		return nil, err
+	}
+	var edits []plan.Conflict
+	for _, phase := range s.p.Phases {
+		for _, ws := range phase.Workstreams {
+			edits = append(edits, plan.EditedArtifacts(f.Conflicts[ws.Name])...)
+		}
+	}
+	return edits, nil
+}
+
 // Owners returns, by path, the workstream that recorded an artifact last. Only workstreams
 // whose work is done count.
 func (s *Surveyor) Owners(st *state.State) map[string]string {
