@@ -160,6 +160,11 @@ func (ow *overwriting) warnOverwritten() {
 
 // warnEdits tells the user how edits that the run overwrites can be brought back.
 func (ow *overwriting) warnEdits(paths []string) {
+	if c := ow.loop.opts.Caller; c != nil { // its checkpoints can't be rolled back to; the first caller has kept the edit, too
+		ow.loop.warnUser(fmt.Sprintf("the edit of %s is in a checkpoint of %s before it is overwritten; `%s` lists its checkpoints",
+			text.Enumerate(paths), c.Root, ow.loop.opts.Command("checkpoint list "+c.Root)))
+		return
+	}
 	ow.loop.warnUser(fmt.Sprintf("the edit of %s is in a checkpoint before it is overwritten; `%s` brings it back, with the files as they were then",
 		text.Enumerate(paths), ow.commandBack()))
 }
