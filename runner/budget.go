@@ -38,9 +38,10 @@ func (op *opening) raiseBudgets() {
 	if !l.opts.RaiseBudget {
 		return
 	}
-	raised := make(map[string]bool)
+	raised, calls := make(map[string]bool), false
 	for _, phase := range l.pipeline.Phases {
 		for _, ws := range phase.Workstreams {
+			calls = calls || ws.CallLevels > 0
 			for _, s := range l.budgets(ws) {
 				if !raised[s.Name] && s.UsedUp() != "" {
 					raised[s.Name] = true
@@ -49,7 +50,7 @@ func (op *opening) raiseBudgets() {
 			}
 		}
 	}
-	if len(raised) == 0 {
+	if len(raised) == 0 && !calls && l.opts.Caller == nil { // a called pipeline, or its caller, may raise its own
 		l.warnUser("no budget is used up, so none was raised")
 	}
 }

@@ -303,7 +303,7 @@ func pausedCall(st *state.State) *pausedCalls {
 	if st.Pause.Message != "" {
 		p.message = fmt.Sprintf("%s is paused: %s", st.PRD, st.Pause.Message)
 	}
-	own := state.PausedCall{PRD: st.PRD}
+	own := state.PausedCall{PRD: st.PRD, Budget: st.Pause.Reason == state.PauseBudget}
 	for _, g := range waitingGates(st) {
 		own.Gates = append(own.Gates, g.Label)
 		if len(g.Asks) > 0 {

@@ -29,6 +29,8 @@ type PausedCall struct {
 	Gates []string `json:"gates,omitempty"` // labels of the gates it waits at
 	// Asks is what an approval of a gate must give.
 	Asks map[string][]AskedInput `json:"asks,omitempty"`
+	// Budget says that a budget is used up.
+	Budget bool `json:"budget,omitempty"`
 }
 
 // forgetCalls makes each workstream that calls a pipeline begin a new session of it.

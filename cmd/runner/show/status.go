@@ -315,6 +315,9 @@ func (s SessionStatus) nextCommands(cmdline advice.CommandLine, now time.Time) [
 		if s.Pause != nil && s.Pause.Reason == state.PauseBudget {
 			return []string{resume + " --raise-budget"}
 		}
+		if s.Pause != nil && slices.ContainsFunc(s.Pause.Calls, func(c state.PausedCall) bool { return c.Budget }) {
+			resume += " --raise-budget"
+		}
 		return append(s.answers(cmdline, now), resume)
 	case state.StatusFailed:
 		if s.Review.Blocks() {
@@ -377,7 +380,7 @@ func (s SessionStatus) answers(cmdline advice.CommandLine, now time.Time) []stri
 func answersOfCalls(cmdline advice.CommandLine, calls []state.PausedCall) []string {
 	var commands []string
 	for _, call := range calls {
-		if len(call.Gates) == 0 {
+		if len(call.Gates) == 0 && !call.Budget {
 			commands = append(commands, cmdline.Command("status "+call.PRD))
 		}
 		for _, gate := range call.Gates {
