@@ -60,6 +60,7 @@ func runStatus(ctx context.Context, env *cli.Environment, o statusOptions) error
 		}
 	}
 	findTakenBack(ctx, env, store, snap, &st)
+	seeCaller(env, store, snap, &st)
 	var broken error
 	if st.HandWritten {
 		broken = handWrittenProblems(o.prd, snap.Document)
@@ -97,6 +98,24 @@ func seeAnswers(store *checkpoint.Store, snap *checkpoint.Snapshot) {
 		pause.Message = "what it waited for is answered"
 	}
 	now.Pause, snap.State = &pause, &now
+}
+
+// seeCaller makes the status of a called pipeline that is not complete, such as after a failure that
+// is allowed, name the command that calls it again if its first caller is complete.
+func seeCaller(env *cli.Environment, store *checkpoint.Store, snap *checkpoint.Snapshot, s *show.SessionStatus) {
+	if snap.State == nil || snap.State.Status == state.StatusComplete {
+		return
+	}
+	for st := snap.State; st.Caller != nil; {
+		workstream := st.Caller.Workstream
+		caller, err := store.Load(st.Caller.PRD)
+		if err != nil || caller.State == nil {
+			return // the status of the caller reports it
+		}
+		if st = caller.State; st.Caller == nil && st.Status == state.StatusComplete {
+			s.CallAgain(env.CommandLine, workstream)
+		}
+	}
 }
 
 // findTakenBack finds rollbacks of other PRDs that took back artifacts of the session, and
@@ -157,6 +176,7 @@ func statusOfAll(ctx context.Context, env *cli.Environment, asJSON bool) error {
 		seeAnswers(store, snap)
 		st := load.Status(env, prd, snap)
 		findTakenBack(ctx, env, store, snap, &st)
+		seeCaller(env, store, snap, &st)
 		list = append(list, st)
 	}
 	if asJSON {

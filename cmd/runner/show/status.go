@@ -167,8 +167,29 @@ func NewSessionStatus(cmdline advice.CommandLine, now time.Time, prd string, sna
 func (s *SessionStatus) AddTakenBack(cmdline advice.CommandLine, takenBack []rollback.TakenBack) {
 	s.TakenBack = takenBack
 	if len(takenBack) > 0 && s.Status == state.StatusComplete {
-		s.Next = append(s.Next, state.Text(cmdline.Command(advice.ResumeCommand(s.PRD, s.pipeline))+s.variableFlags))
+		s.Next = append(s.Next, state.Text(s.resume(cmdline)))
 	}
+}
+
+// CallAgain makes the status of a called pipeline, which is not complete, suggest to call it again.
+// Its first caller is complete nevertheless, so that resuming it does nothing by itself.
+// workstream is the one of the first caller.
+func (s *SessionStatus) CallAgain(cmdline advice.CommandLine, workstream string) {
+	resume := state.Text(s.resume(cmdline))
+	for i, command := range s.Next {
+		if command == resume {
+			s.Next[i] += state.Text(" --invalidate " + text.ShellWord(workstream))
+		}
+	}
+}
+
+// resume returns the command that resumes the session. A called pipeline is resumed with the
+// first of its callers.
+func (s *SessionStatus) resume(cmdline advice.CommandLine) string {
+	if c := s.Caller; c != nil {
+		return cmdline.Command(advice.ResumeCommand(c.Root, string(c.File)))
+	}
+	return cmdline.Command(advice.ResumeCommand(s.PRD, s.pipeline)) + s.variableFlags
 }
 
 func (s *SessionStatus) setState(st *state.State) {
@@ -300,10 +321,7 @@ func (s SessionStatus) NextWith(cmdline advice.CommandLine, now time.Time, given
 
 // nextCommands returns the commands to type next.
 func (s SessionStatus) nextCommands(cmdline advice.CommandLine, now time.Time) []string {
-	resume := cmdline.Command(advice.ResumeCommand(s.PRD, s.pipeline)) + s.variableFlags
-	if c := s.Caller; c != nil { // it is resumed with the first of its callers
-		resume = cmdline.Command(advice.ResumeCommand(c.Root, string(c.File)))
-	}
+	resume := s.resume(cmdline)
 	if s.Owner != nil {
 		return append(s.answers(cmdline, now), cmdline.Command("logs "+s.PRD+" -f"))
 	}
