@@ -188,12 +188,9 @@ func (s *stage) reportFiles() map[string]string {
 	return files
 }
 
-// putReports restores the files that existed when the process died: what it did after its
-// death does not count, unless it lingered.
+// putReports restores the files that existed when the process died, since what the engine
+// did to them after its death does not count.
 func (s *stage) putReports() (err error) {
-	if s.act.Lingers {
-		return nil
-	}
 	for path := range s.reportFiles() {
 		err = errors.Join(err, os.Remove(path))
 	}

@@ -48,7 +48,7 @@ type stage struct {
 	plan   *plan.Plan
 	shown  uint64            // the last commit that was shown
 	killed map[string]string // the files when the process died; nil: the process is alive
-	unread map[string]string // the files with reports when the process died
+	unread map[string]string // the files with reports when the process died, and what lingering tasks have added
 }
 
 func newStage(h *history, below string) (*stage, error) {

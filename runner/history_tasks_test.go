@@ -106,11 +106,14 @@ func (s *stage) report(ctx context.Context, task runner.Task, w *histWork, key s
 		panic(err)
 	}
 	told, acknowledged := s.tell(ctx, task, w, attempt, after)
-	if s.isDead() && !s.act.Lingers { // a line that was written after that does not count
-		told = strings.Count(s.unread[task.Env["RUNNER_REPORT"]], "\n")
-	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if path := task.Env["RUNNER_REPORT"]; s.isDead() {
+		if s.act.Lingers { // its process outlives the engine's
+			s.unread[path] = s.reportFiles()[path]
+		}
+		told = strings.Count(s.unread[path], "\n")
+	}
 	d := s.log[key]
 	d.told, d.acknowledged = told, acknowledged
 	s.log[key] = d
