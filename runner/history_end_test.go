@@ -202,6 +202,7 @@ func (m *model) dueIn(p int, due []string) ([]string, bool) {
 	r, phase, all := m.run, m.h.Phases[p], true
 	for _, w := range phase.Works {
 		if m.finished(w.Name) {
+			all = all && !m.fate(w.Name).may(fateBlocked)
 			continue
 		}
 		all = false

@@ -63,8 +63,11 @@ func (m *model) failedGateChanged(name string) bool {
 	return g.Kind != kindCondition && is.definition != definition
 }
 
-// finished reports whether nothing is left to do for a workstream.
-func (m *model) finished(name string) bool { return m.isComplete(name) || m.stands(name) }
+// finished reports whether nothing is left to do for a workstream. One that a failure blocks is
+// not finished, whatever an earlier run has made of it.
+func (m *model) finished(name string) bool {
+	return (m.isComplete(name) || m.stands(name)) && !m.fate(name).must(fateBlocked)
+}
 
 // gateWaits reports whether a gate of a workstream runs or waits for an answer, so that the
 // workstream has not ended.
