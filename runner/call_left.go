@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"prdrunner/checkpoint"
@@ -28,13 +29,6 @@ func (l *loop) refuseLeftEdits(ctx context.Context) error {
 	if l.opts.Caller == nil || !l.opts.Fresh || left == nil {
 		return nil
 	}
-	root, err := l.opts.Store.Load(l.opts.Caller.Root)
-	if err != nil {
-		return fmt.Errorf("read the session of %s: %w", l.opts.Caller.Root, err)
-	}
-	if root.State == nil || !continuesAfter(root.State, left.UpdatedAt) {
-		return nil
-	}
 	p, err := expandAll(l.pipeline, left)
 	if err != nil {
 		return fmt.Errorf("find out what the last call has made: %w", err)
@@ -44,6 +38,16 @@ func (l *loop) refuseLeftEdits(ctx context.Context) error {
 	edits, err := surveyor.Edited(ctx, left)
 	if err != nil {
 		return fmt.Errorf("compare what the last call has made with the files: %w", err)
+	}
+	if len(edits) == 0 {
+		return nil // most calls end here, without reading what may be thousands of workstreams
+	}
+	root, err := l.opts.Store.Load(l.opts.Caller.Root)
+	if err != nil {
+		return fmt.Errorf("read the session of %s: %w", l.opts.Caller.Root, err)
+	}
+	if root.State == nil || !continuesAfter(root.State, left.UpdatedAt) {
+		return nil
 	}
 	if l.opts.OnConflict == plan.ConflictRestore || rolledBackSince(root.State, left.UpdatedAt) {
 		edits = l.notKept(ctx, root.State, edits)
@@ -100,12 +104,12 @@ func (ow *overwriting) calledEdits(planned *plan.Plan) ([]string, error) {
 	if l.opts.OnConflict != plan.ConflictRestore || l.opts.Caller != nil {
 		return nil, nil
 	}
-	var calls []string
+	calls := map[string]bool{}
 	for _, phase := range planned.Phases {
 		for _, s := range phase.Steps {
 			ws := l.pipeline.Workstream(s.Name)
 			if s.Kind == plan.WorkstreamStep && ws != nil && ws.CallLevels > 0 && s.Decision != plan.Reuse && s.Decision != plan.Skipped {
-				calls = append(calls, CalledID(l.pipeline.ID, ws))
+				calls[CalledID(l.pipeline.ID, ws)] = true
 			}
 		}
 	}
@@ -118,8 +122,7 @@ func (ow *overwriting) calledEdits(planned *plan.Plan) ([]string, error) {
 	}
 	var edits []string
 	for _, prd := range prds {
-		below := func(call string) bool { return prd == call || strings.HasPrefix(prd, call+".") }
-		if slices.ContainsFunc(calls, below) {
+		if isBelow(prd, calls) {
 			paths, err := editedSince(l.ctx, l.opts.Store, l.files, prd)
 			if err != nil {
 				return nil, err
@@ -131,6 +134,18 @@ func (ow *overwriting) calledEdits(planned *plan.Plan) ([]string, error) {
 	return slices.Compact(edits), nil
 }
 
+// isBelow reports whether a session is that of one of the calls, or of a call within one.
+func isBelow(prd string, calls map[string]bool) bool {
+	for !calls[prd] {
+		i := strings.LastIndexByte(prd, '.')
+		if i < 0 {
+			return false
+		}
+		prd = prd[:i]
+	}
+	return true
+}
+
 // editedSince returns the artifacts of the session of a called pipeline whose content is none that
 // it or its callers have recorded. A session that can't be read is reported when the pipeline is
 // called.
@@ -139,7 +154,7 @@ func editedSince(ctx context.Context, store *checkpoint.Store, files *workspace.
 	if err != nil || snap.State == nil {
 		return nil, nil //nolint:nilerr // documented above
 	}
-	byCallers := madeByCallers(store, snap.State.Caller)
+	byCallers := sync.OnceValue(func() map[string][]string { return madeByCallers(store, snap.State.Caller) })
 	made := map[string][]string{}
 	for w := range snap.State.Records() {
 		for _, a := range w.Artifacts {
@@ -152,7 +167,7 @@ func editedSince(ctx context.Context, store *checkpoint.Store, files *workspace.
 		case tree.IsAbsent(err), errors.Is(err, workspace.ErrNotRegular):
 		case err != nil:
 			return nil, fmt.Errorf("look at %s, which %s has made: %w", path, prd, err)
-		case !slices.Contains(digests, now.Digest) && !slices.Contains(byCallers[path], now.Digest):
+		case !slices.Contains(digests, now.Digest) && !slices.Contains(byCallers()[path], now.Digest):
 			edits = append(edits, path)
 		}
 	}
