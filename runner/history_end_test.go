@@ -39,10 +39,10 @@ func (m *model) end(e state.Event, status state.Status) error {
 }
 
 // cutShort reports whether a stopped run may end with the given event. The run need not
-// have reached the uncertain steps, questions and reviews of earlier runs.
+// have reached the uncertain steps, edits, questions and reviews of earlier runs.
 func (m *model) cutShort(is string) bool {
-	for n := range 16 {
-		if is == m.verdictOfRun(anew{uncertain: n&1 != 0, asked: n&2 != 0, reviewed: n&4 != 0, unpaid: n&8 != 0}) {
+	for n := range 32 {
+		if is == m.verdictOfRun(anew{uncertain: n&1 != 0, edited: n&2 != 0, unpaid: n&4 != 0, asked: n&8 != 0, reviewed: n&16 != 0}) {
 			return true
 		}
 	}
@@ -50,7 +50,7 @@ func (m *model) cutShort(is string) bool {
 }
 
 // anew selects the kinds of findings that count only if the present run made them.
-type anew struct{ uncertain, asked, reviewed, unpaid bool }
+type anew struct{ uncertain, edited, unpaid, asked, reviewed bool }
 
 // verdictOfRun returns the event, and the reason of a pause, with which the run must end.
 func (m *model) verdictOfRun(only anew) string {
@@ -62,6 +62,8 @@ func (m *model) verdictOfRun(only anew) string {
 		return string(state.KindSessionFailed)
 	case m.stuck(only.uncertain):
 		return string(state.KindSessionPaused) + " " + string(state.PauseUncertain)
+	case !only.edited && m.meetsEdit():
+		return string(state.KindSessionPaused) + " " + string(state.PauseRequested)
 	case !only.unpaid && m.outOfBudget():
 		return string(state.KindSessionPaused) + " " + string(state.PauseBudget)
 	case m.waiting(anyPhase, only.asked):
@@ -161,7 +163,7 @@ func (m *model) complete() bool {
 func (m *model) due() []string {
 	var due []string
 	r := m.run
-	if !r.act.KeepGoing && m.stuck(false) || r.halted && len(m.usedUpAnywhere()) > 0 {
+	if !r.act.KeepGoing && m.stuck(false) || r.halted && len(m.usedUpAnywhere()) > 0 || m.meetsEdit() {
 		m.stop()
 	}
 	for p := range m.h.Phases {
@@ -220,7 +222,7 @@ func (m *model) dueIn(p int, due []string) ([]string, bool) {
 	if what := m.dueGates(m.phaseGates(p), phaseName(p)); what != "" {
 		return append(due, what), false
 	}
-	if m.phaseIsComplete(p) && !m.left(p) {
+	if m.phaseIsComplete(p) && !m.left(p) && !m.findsEdit(p) {
 		return append(due, phaseName(p)+" is not recorded as complete"), false
 	}
 	return due, m.phaseIsComplete(p)

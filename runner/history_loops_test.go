@@ -221,11 +221,11 @@ func (m *model) repeatedByAnswer(e state.Event) error {
 
 // mayRepeat reports whether an iteration of a phase has ended, and may not be the last one:
 // something in it failed, or its condition does not hold, and nothing waits for the user. A
-// run that was stopped need not have reached the questions and reviews of earlier runs: with
-// anew, only those of this run count.
+// run that was stopped need not have reached the edits, questions and reviews of earlier runs:
+// with anew, only those of this run count.
 func (m *model) mayRepeat(p int, anew bool) bool {
 	r, phase := m.run, m.h.Phases[p]
-	if phase.Repeat == 0 || !m.comesToPhase(p) || m.phaseOff(p) || m.waiting(p, anew) || m.reviewing(p, anew) {
+	if phase.Repeat == 0 || !m.comesToPhase(p) || m.phaseOff(p) || m.waiting(p, anew) || m.reviewing(p, anew) || !anew && m.meetsEdit() {
 		return false
 	}
 	done := true

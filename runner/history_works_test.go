@@ -67,7 +67,7 @@ func (m *model) started(e state.WorkstreamStarted) error {
 	if _, edited := m.touched(name); len(edited) > 0 && r.act.Conflict != plan.ConflictRestore {
 		err = errors.Join(err, fmt.Errorf("the attempt would overwrite the edit of %v", edited))
 	}
-	err = errors.Join(err, m.unheard(name, w.told))
+	err = errors.Join(err, m.unheard(name, w.told), m.mustBe(!m.readsEdit(name), "the attempt would read an edit that is neither kept nor taken back"))
 	w.told, w.read, w.billed = 0, 0, false
 	r.tries[name]++
 	b := m.basis(name)
@@ -133,9 +133,6 @@ func (m *model) failed(e state.WorkstreamFailed) (err error) {
 	case e.Error.Gate != "":
 		how := m.gateFailed(name)
 		err = m.mustBe(w.status == state.Succeeded && m.permits(name, how) && m.gates[e.Error.Gate].status == how, "no gate failed whose failure is allowed")
-	case e.Error.Outcome == "conflict":
-		_, edited := m.touched(name)
-		err = m.mustBe(len(edited) > 0 && len(m.reasons(name)) > 0 && r.act.Conflict != plan.ConflictRestore, "nothing was edited")
 	default:
 		d, unknown := m.deedOf(name)
 		err = errors.Join(unknown, m.heard(name), m.mustBe(!d.ok && !d.cancelled, "the attempt did not fail"), d.outcome(e.Error),
@@ -148,7 +145,7 @@ func (m *model) failed(e state.WorkstreamFailed) (err error) {
 		w.failure = e.Error.Gate // its own record says more
 	}
 	calledOff := e.Error.Gate == "" && r.tries[name] < m.tries(name)
-	w.permitted = m.mayFail(name) && e.Error.Outcome != "conflict" && !calledOff
+	w.permitted = m.mayFail(name) && !calledOff
 	err = errors.Join(err, m.mustBe(e.Allowed == w.permitted, "the failure is allowed: %t", w.permitted))
 	delete(r.retries, name)
 	w.status, w.broke = state.Failed, m.seq
@@ -331,6 +328,40 @@ func (d deed) outcome(f state.Failure) error {
 		return fmt.Errorf("the recorded outcome is %s, want %s", f.Outcome, want)
 	}
 	return nil
+}
+
+// meetsEdit reports whether the run has come to a workstream that it does not start because of an
+// edit. It would overwrite an edit that is to be kept, or read one that is not taken back because
+// a failure blocks the workstream that made the file.
+func (m *model) meetsEdit() bool {
+	return slices.ContainsFunc(m.h.works(), func(w *histWork) bool {
+		chosen := m.run.allowed == nil || m.run.allowed[w.Name]
+		return chosen && m.run.tries[w.Name] == 0 && !m.off(w.Name) && m.reached(w.Name) && (m.readsEdit(w.Name) || m.overwritesEdit(w.Name))
+	})
+}
+
+// overwritesEdit reports whether a workstream must run again, so that it can't keep an edit.
+func (m *model) overwritesEdit(name string) bool {
+	_, edited := m.touched(name)
+	return len(edited) > 0 && len(m.reasons(name)) > 0 && m.run.act.Conflict != plan.ConflictRestore
+}
+
+// readsEdit reports whether a workstream would read an edit that is neither kept nor taken back.
+func (m *model) readsEdit(name string) bool {
+	w := m.work(name)
+	return w.Reads && slices.ContainsFunc(w.On, m.isEdited)
+}
+
+// isEdited reports whether an artifact differs from its record, and the edit is not kept.
+func (m *model) isEdited(name string) bool {
+	missing, edited := m.touched(name)
+	return len(missing) > 0 || len(edited) > 0 && !m.keeps(name, m.run.act.Conflict)
+}
+
+// findsEdit reports whether the run finds an edit when it leaves a phase: after the last one it
+// looks at the artifacts of all phases.
+func (m *model) findsEdit(p int) bool {
+	return p == len(m.h.Phases)-1 && slices.ContainsFunc(m.h.works(), func(w *histWork) bool { return m.isEdited(w.Name) })
 }
 
 // editKept applies the record of kept edits.
