@@ -16,6 +16,10 @@ import (
 	"prdrunner/runner"
 )
 
+// dyingWait is how long a log may stay open before its holder is a process of another user. A
+// process that was killed shows no environment any more while the system closes its files.
+const dyingWait = time.Second
+
 // Recover ends every process of a session on this machine: SIGTERM, Options.RecoverGrace,
 // SIGKILL. It returns a description of each once all have ended. It skips processes of
 // other users, this program and its ancestors, and the tasks of this executor.
@@ -33,15 +37,19 @@ func (e *Executor) Recover(ctx context.Context, session, logs string) ([]runner.
 	defer r.close()
 	// During exec a process shows no environment for a moment, so that two rounds are
 	// needed.
-	quiet := 0
+	quiet, began := 0, time.Now()
 	for pause := shortPause; ; pause = min(2*pause, longPause) {
 		alive, err := r.signalRound()
 		if quiet++; alive > 0 {
 			quiet = 0
 		}
 		switch {
-		case err == nil && quiet == 2:
-			return r.found, checkUnseen(logs)
+		case err == nil && quiet >= 2:
+			unseen := checkUnseen(logs)
+			if unseen == nil || time.Since(began) > dyingWait {
+				return r.found, unseen
+			}
+			err = sleep(ctx, pause)
 		case err == nil && alive > 0 && time.Since(r.killAt) > killWait:
 			err = fmt.Errorf("%w: %d left", ErrUnkillable, alive)
 		case err == nil:
