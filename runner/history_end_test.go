@@ -127,16 +127,18 @@ func (m *model) anyReview() bool {
 func (m *model) reviewing(last int, anew bool) bool {
 	for label, is := range m.gates {
 		g, owner := m.gate(label)
-		if (last == anyPhase || m.phaseOfStep(label) <= last) && is.review && m.holds(g, owner) && (m.current(is) || !anew && m.comesTo(owner)) {
+		if (last == anyPhase || m.phaseOfStep(label) <= last) && is.review && m.holds(g, owner) && (m.current(is) || !anew && m.comesTo(g, owner)) {
 			return true
 		}
 	}
 	return false
 }
 
-// comesTo reports whether a run reaches the gates of an owner without running the owner
-// again.
-func (m *model) comesTo(owner string) bool {
+// comesTo reports whether a run reaches a gate of an owner without running the owner again.
+func (m *model) comesTo(g histGate, owner string) bool {
+	if m.gateBefore(g, owner) != "" {
+		return false
+	}
 	if m.work(owner) == nil {
 		return !slices.ContainsFunc(m.judges(owner), func(name string) bool { return !m.comesToPhaseOf(name) || !m.fate(name).may(fateGood) })
 	}

@@ -15,21 +15,25 @@ import (
 // gate returns the gate with a label, and its owner.
 func (m *model) gate(label string) (g histGate, owner string) {
 	name, owner, _ := strings.Cut(strings.TrimSuffix(label, ")"), " (")
-	gates := []histGate{}
-	for i := range m.h.Phases {
-		if phaseName(i) == owner {
-			gates = m.phaseGates(i)
-		}
-	}
-	if w := m.work(owner); w != nil {
-		gates = w.Gates
-	}
-	for _, g := range gates {
+	for _, g := range m.gatesOf(owner) {
 		if g.Name == name {
 			return g, owner
 		}
 	}
 	return histGate{}, owner
+}
+
+// gatesOf returns the gates of a workstream or a phase.
+func (m *model) gatesOf(owner string) []histGate {
+	if w := m.work(owner); w != nil {
+		return w.Gates
+	}
+	for i := range m.h.Phases {
+		if phaseName(i) == owner {
+			return m.phaseGates(i)
+		}
+	}
+	return nil
 }
 
 // mayJudge returns an error if the gate may not be judged now.
@@ -42,9 +46,7 @@ func (m *model) mayJudge(g histGate, owner string) error {
 
 // mustHaveReached returns an error if the run has not reached the gate.
 func (m *model) mustHaveReached(g histGate, owner string) error {
-	p, gates := m.phaseOf(owner), []histGate{}
-	if p >= 0 {
-		gates = m.work(owner).Gates
+	if m.phaseOf(owner) >= 0 {
 		if err := m.mustBe(m.works[owner].done(), "the work is %s", m.works[owner].status); err != nil {
 			return err
 		}
@@ -57,11 +59,7 @@ func (m *model) mustHaveReached(g histGate, owner string) error {
 			return errors.New("the judged artifacts are not as recorded")
 		}
 	} else {
-		for i := range m.h.Phases {
-			if phaseName(i) == owner {
-				p, gates = i, m.phaseGates(i)
-			}
-		}
+		p := m.phaseOfStep(owner)
 		if m.haltedIn(p) {
 			return errors.New("the run has been stopped")
 		}
@@ -74,15 +72,24 @@ func (m *model) mustHaveReached(g histGate, owner string) error {
 			return errors.New("the condition of the phase does not hold")
 		}
 	}
-	for _, earlier := range gates {
-		if earlier.Name == g.Name {
-			break
-		}
-		if !m.holds(earlier, owner) && !m.run.act.KeepGoing {
-			return fmt.Errorf("%s comes first", earlier.Name)
-		}
+	if first := m.gateBefore(g, owner); first != "" {
+		return fmt.Errorf("%s comes first", first)
 	}
 	return m.mustBe(!m.holds(g, owner), "the verdict of the gate still holds")
+}
+
+// gateBefore returns a gate that comes before another one of its owner, and has not passed, so
+// that the run does not come to the other one. It returns "" if there is none.
+func (m *model) gateBefore(g histGate, owner string) string {
+	for _, earlier := range m.gatesOf(owner) {
+		if earlier.Name == g.Name || m.run.act.KeepGoing {
+			break
+		}
+		if !m.holds(earlier, owner) {
+			return earlier.Name
+		}
+	}
+	return ""
 }
 
 func (m *model) applyGate(e state.Event) error {
