@@ -163,9 +163,9 @@ func (c *artifactGlob) contains(other *artifactGlob) bool {
 	return slices.ContainsFunc(other.dirs, c.glob.overlaps)
 }
 
-// notExcluded reports whether the exclusions of two globs leave both of them files. If an
-// exclusion matches an example of a file of a glob, it counts as excluding all files of that
-// glob.
+// notExcluded reports whether each of two globs still matches files once the exclusions of both
+// are applied. It tries the exclusions on one example path of each glob: if an exclusion matches
+// the example, notExcluded assumes that it excludes all files of that glob.
 func (c *artifactGlob) notExcluded(other *artifactGlob) bool {
 	for _, excluded := range [][]string{c.excluded, other.excluded} {
 		for _, pattern := range excluded {

@@ -75,7 +75,7 @@ func (n *node) runInsteadOfCached(refusal string) {
 			n.interrupt()
 			return
 		}
-		n.loop.recorder.Add(nil, state.WorkstreamInterrupted{Workstream: n.ws.Name, Attempt: n.attempt, NotBegun: n.call != nil && !n.callBegan, Reason: state.Text(shorten(n.loop.opts.Mask(refusal)))})
+		n.loop.recorder.Add(nil, state.WorkstreamInterrupted{Workstream: n.ws.Name, Attempt: n.attempt, NotBegun: n.callNotBegun(), Reason: state.Text(shorten(n.loop.opts.Mask(refusal)))})
 		n.step.Decision, n.step.Cached, n.step.Result = plan.Run, nil, nil
 		n.startAttempt()
 	})

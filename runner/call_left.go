@@ -58,9 +58,9 @@ func (l *loop) refuseLeftEdits(ctx context.Context) error {
 	return nil
 }
 
-// continuesAfter reports whether the present run of a session continues what was done until at. A
-// session that began with nothing does not continue earlier ones, and what the run has done
-// itself was edited by nobody.
+// continuesAfter reports whether the present run of a session continues work that ended at a time.
+// It does not if the session began without an earlier one and after that time, or if the run did
+// the work itself.
 func continuesAfter(st *state.State, at time.Time) bool {
 	if st.RunningAt != nil && !at.Before(*st.RunningAt) {
 		return false

@@ -322,8 +322,11 @@ func (n *node) complete(e state.WorkstreamCompleted) {
 
 // interrupt records that a workstream was interrupted, and leaves it for the next run.
 func (n *node) interrupt() {
-	n.loop.recorder.Add(func() { n.finish(left) }, state.WorkstreamInterrupted{Workstream: n.ws.Name, Attempt: n.attempt, NotBegun: n.call != nil && !n.callBegan})
+	n.loop.recorder.Add(func() { n.finish(left) }, state.WorkstreamInterrupted{Workstream: n.ws.Name, Attempt: n.attempt, NotBegun: n.callNotBegun()})
 }
+
+// callNotBegun reports whether the workstream calls a pipeline that has no session yet.
+func (n *node) callNotBegun() bool { return n.call != nil && !n.callBegan }
 
 // recordedArtifacts returns the records of partially overwritten artifacts.
 func recordedArtifacts(partial []plan.PartialArtifact) []state.Artifact {

@@ -117,7 +117,7 @@ func (n *node) fail(f state.Failure, allowed bool) {
 		n.leaveUncertain()
 		return
 	}
-	failed := state.WorkstreamFailed{Workstream: n.ws.Name, Error: f, Left: n.leftFiles, Allowed: allowed, NotBegun: n.call != nil && !n.callBegan}
+	failed := state.WorkstreamFailed{Workstream: n.ws.Name, Error: f, Left: n.leftFiles, Allowed: allowed, NotBegun: n.callNotBegun()}
 	l.recorder.Add(func() { n.finish(pipeline.StatusFailed) }, append([]state.Event{failed}, n.kept()...)...)
 	if allowed {
 		l.phase.finishWorkstream(n.ws, true)

@@ -11,10 +11,10 @@ import (
 	"prdrunner/runner/report"
 )
 
-// readLeft records the reports that a killed Runner had not read yet, and removes their
-// files. They count although their attempts run again: what they report has happened.
-// readLeft returns when all of them are durable. So what was spent counts before an attempt
-// starts, and the lines of the next attempt are counted from 1.
+// readLeft records the reports that a killed Runner had not read yet, and removes their files.
+// These reports count, although their attempts run again, because what they report has
+// happened. readLeft returns when all of them are durable. So an attempt starts only if the
+// budgets allow it with what they say was spent, and its lines are counted from 1.
 func (rs *reports) readLeft() {
 	l := rs.loop
 	dir := filepath.Dir(l.opts.Store.Layout().ReportPath(l.pipeline.ID, "", 0))

@@ -41,10 +41,12 @@ func maskFreeText(env *cli.Environment, cmd *cobra.Command, args []string) error
 		return nil //nolint:nilerr // the command meets the same error, and reports it
 	}
 	masker, err := load.KnownSecrets(env, cfg, store, ref)
-	if caller := callerOf(store, ref.PRD); caller != "" && advice.IsA[*load.UnknownSecretsError](err) {
-		// Its caller may have them from a program, so that nobody who answers could give them.
-		env.Warn(fmt.Errorf("the text is recorded as it is, and not searched for the sensitive values that %s passes: they are not known here", caller))
-		return nil
+	if advice.IsA[*load.UnknownSecretsError](err) {
+		// A calling pipeline may get such values from a program. Then the user does not know them.
+		if caller := callerOf(store, ref.PRD); caller != "" {
+			env.Warn(fmt.Errorf("the text is recorded as it is, and not searched for the sensitive values that %s passes: they are not known here", caller))
+			return nil
+		}
 	}
 	if err != nil {
 		return refuseText(env, cmd, args, written[0].Name, err)

@@ -72,10 +72,10 @@ func upstreamChanged(was, is state.Digest) bool {
 	})
 }
 
-// OnlyDefinitionChanged reports whether a result is out of date only because of how the
-// workstream is defined: the called file, or the values that it gets. A sensitive output that
-// was made again is such a value. A called pipeline finds out by itself what it must run again
-// for that.
+// OnlyDefinitionChanged reports whether a call is out of date only because the called file has
+// changed, or the values of its variables. A sensitive output of a workstream that ran again
+// counts as such a value. The called pipeline then goes on, and decides for each of its own
+// workstreams whether it runs again.
 func OnlyDefinitionChanged(changes []Change) bool {
 	return len(changes) > 0 && !slices.ContainsFunc(changes, func(c Change) bool {
 		switch c.Component {

@@ -8,11 +8,12 @@ import (
 	"prdrunner/checkpoint/state"
 )
 
-// Workstreams may write one file one after the other, each on what the one before it left.
-// The file then is on record with each of them, and is as the last of them recorded it. A
-// workstream that runs again starts from the file as it is. But if the file is gone, or if
-// the user wants an edit of it undone, Runner restores what the workstreams before the one
-// that runs again left, because what comes later is made again.
+// Several workstreams may write the same file, one after the other: the first creates it, and
+// each later one changes it. Each of them records the file, whose content is that of the last
+// record. A workstream that runs again starts from the file as it is. But the file may be
+// missing, or the user may want an edit of it undone. Then Runner restores the file from the
+// record before that of the first workstream that runs again, and the later workstreams run
+// again, too.
 
 // Layers are the records of one such file, in the order in which their workstreams run.
 // Each is a conflict: the file differs from the record of the last of them that completed.

@@ -90,9 +90,9 @@ func (pl *Planner) failedGateChanged(ws *pipeline.Workstream, rec *state.Workstr
 	return ""
 }
 
-// WhenEnabled decides in a run whether a workstream runs, from what has become of the
-// workstreams that it depends on, and then from its when. What it depends on in its own phase
-// must have ended.
+// WhenEnabled decides during a run whether a workstream runs. It looks at the outcomes of the
+// workstreams in depends_on first, and then evaluates the when of the workstream. The caller
+// waits until those workstreams have ended that are in the same phase.
 func (pl *Planner) WhenEnabled(ws *pipeline.Workstream) When {
 	e := pl.evaluateRunOn(ws)
 	e.blocked = appendNew(e.blocked, pl.leftOpen(ws))

@@ -306,6 +306,38 @@ func TestUnseenProcessHoldsALog(t *testing.T) {
 	}
 }
 
+// countedContext calls onWait before each wait of the code that has the context.
+type countedContext struct {
+	context.Context
+	onWait func()
+}
+
+func (c countedContext) Done() <-chan struct{} {
+	c.onWait()
+	return c.Context.Done()
+}
+
+// TestRecoverWaitsForADyingProcess: a log is held at the first look for holders, and free before
+// the second. So it is with a process that was killed, whose files the system still closes.
+func TestRecoverWaitsForADyingProcess(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	log, err := os.Create(filepath.Join(dir, "held.log"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	lockLog(log)
+	waits := 0
+	ctx := countedContext{t.Context(), func() {
+		if waits++; waits == 2 { // the first wait is between the rounds
+			_ = log.Close()
+		}
+	}}
+	if _, err := newExecutor(t, Options{}).Recover(ctx, "no-such-session", dir); err != nil || waits != 2 {
+		t.Errorf("after %d waits: %v", waits, err)
+	}
+}
+
 func TestRecoverSparesItsAncestors(t *testing.T) {
 	// The test process is an ancestor of the shell, and the shell of env. Recover must
 	// end neither of them when a process in the session calls it.

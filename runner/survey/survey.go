@@ -40,9 +40,10 @@ type Surveyor struct {
 	ownership *plan.Ownership
 	// ReadIssue reads the issue of the pipeline; nil: it has none.
 	ReadIssue func(ctx context.Context) (*state.Issue, error)
-	// MadeByCallers returns the digests with which workstreams of the calling pipelines recorded
-	// a file last, by path. A file that has one of these digests was not edited by a person. It
-	// reads the whole state of each caller. nil: nothing calls the pipeline.
+	// MadeByCallers returns, by path, the last digests that the workstreams of the calling
+	// pipelines have recorded of a file. A file with one of these digests was not edited by a
+	// person. MadeByCallers reads the whole state of each caller. It is nil if no pipeline calls
+	// this one.
 	MadeByCallers func() map[string][]string
 	// MissingSession is the fact of that name in plan.Facts.
 	MissingSession func(ws *pipeline.Workstream, rec *state.Workstream) string
