@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -13,11 +12,9 @@ import (
 	"github.com/google/uuid"
 	"github.com/spf13/cobra"
 
-	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/ledger"
 	"prdrunner/checkpoint/state"
 	"prdrunner/cmd/runner/advice"
-	"prdrunner/cmd/runner/begin"
 	"prdrunner/cmd/runner/cli"
 	"prdrunner/cmd/runner/config"
 	"prdrunner/cmd/runner/load"
@@ -108,10 +105,8 @@ func runCall(ctx context.Context, env *cli.Environment, o callOptions) error {
 	}
 	defer setup.Close()
 	b := &build{env: env, cfg: cfg, Setup: setup, caller: &o.caller, options: buildOptions{raiseBudget: o.raiseBudget}}
-	if err := b.chooseSession(); err != nil {
-		return err
-	}
 	s := b.newStarter()
+	s.Call = o.caller.Call
 	decided, snap, err := s.Begin(ctx, b.Pipeline)
 	if err != nil {
 		return err
@@ -135,22 +130,6 @@ func runCall(ctx context.Context, env *cli.Environment, o callOptions) error {
 		st = session.State()
 	}
 	return writeCallOutputs(b, st, env.Lookup("RUNNER_OUTPUT"))
-}
-
-// chooseSession makes the build continue the session of the same call, if there is one.
-func (b *build) chooseSession() error {
-	snap, err := b.Store.Load(b.Pipeline.ID)
-	switch {
-	case errors.Is(err, checkpoint.ErrNoSession):
-		return nil
-	case err != nil:
-		return err
-	case snap.State != nil && snap.State.Caller != nil && snap.State.Caller.Call == b.caller.Call:
-		b.options.resume = begin.ResumeAuto
-	default:
-		b.options.fresh = true
-	}
-	return nil
 }
 
 // views returns the views of a run: the one that shows it, and for a called pipeline one that

@@ -71,6 +71,7 @@ type Starter struct {
 	Resume string         // the value of --resume: "", yes, auto, or a checkpoint
 	Fresh  bool
 	Yes    bool
+	Call   string // the id of the call whose pipeline is built: it decides instead of Resume and Fresh
 
 	ReadOnlyOptions func() runner.Options // returns the options of an engine that only reads
 	Saved           *plan.Plan            // the plan of --plan, nil without it
@@ -100,6 +101,7 @@ func (s *Starter) Begin(ctx context.Context, p *pipeline.Pipeline) (Start, *chec
 	}
 	snap, err := change.ReadSession(s.Store, s.PRD)
 	if err == nil {
+		s.continueCall(snap)
 		err = s.refuseUnfinished(p, snap)
 	}
 	if err != nil {
@@ -113,6 +115,19 @@ func (s *Starter) Begin(ctx context.Context, p *pipeline.Pipeline) (Start, *chec
 	}
 	decided, err := s.decide(ctx, snap)
 	return decided, snap, err
+}
+
+// continueCall makes the build of a called pipeline resume the session of the same call. It
+// replaces a session of another call.
+func (s *Starter) continueCall(snap *checkpoint.Snapshot) {
+	if s.Call == "" || snap.State == nil && snap.Document == nil {
+		return
+	}
+	if snap.State != nil && snap.State.Caller != nil && snap.State.Caller.Call == s.Call {
+		s.Resume, s.Fresh = ResumeAuto, false
+		return
+	}
+	s.Resume, s.Fresh = "", true
 }
 
 // finishFirst finishes, before anything is decided, the work that an earlier command left
@@ -178,6 +193,7 @@ func NamesCheckpoint(resume string) bool {
 // decide decides how the build begins. It runs the hooks that are due once it is certain
 // that the build continues or replaces the session.
 func (s *Starter) decide(ctx context.Context, snap *checkpoint.Snapshot) (Start, error) {
+	s.continueCall(snap)
 	asks := s.Resume == "" && !s.Fresh && (snap.State == nil || snap.State.Status != state.StatusComplete)
 	if !asks {
 		if err := s.RunHooks(ctx, snap); err != nil {

@@ -34,8 +34,9 @@ type place struct {
 	setup  *load.Setup
 	s      *Starter
 	stderr *bytes.Buffer
-	hooks  int // how often the hooks were run
-	back   int // how often the session was rolled back
+	caller *state.Caller // of the session that session begins
+	hooks  int           // how often the hooks were run
+	back   int           // how often the session was rolled back
 }
 
 func newPlace(t *testing.T, files map[string]string) *place {
@@ -77,6 +78,7 @@ func (p *place) session(events ...state.Event) {
 	p.Helper()
 	x := checkpointtest.LockPRD(p, p.setup.Store, prd)
 	started := checkpointtest.StartedOf(prd, "s1", 1)
+	started.Caller = p.caller
 	started.Shape = state.Shape{Phases: []state.PhaseShape{{Name: "main", Workstreams: []state.WorkstreamShape{{Name: "w", Batch: 1}}}}}
 	checkpointtest.Must(p, x.Start(started))
 	checkpointtest.Commit(p, x, events...)
@@ -133,6 +135,10 @@ func TestBegin(t *testing.T) {
 	resume := func(p *place) { p.s.Resume = ResumeCurrent }
 	auto := func(p *place) { p.s.Resume = ResumeAuto }
 	fresh := func(p *place) { p.s.Fresh = true }
+	called := func(by string) func(p *place) {
+		return func(p *place) { p.caller = &state.Caller{Call: by}; paused(p) }
+	}
+	call := func(p *place) { p.s.Call = "c1" }
 	from := func(p *place) { p.s.Selection = plan.Selection{From: "w"} }
 	both := func(one, two func(*place)) func(*place) { return func(p *place) { one(p); two(p) } }
 	typing := func(text string) func(*place) { return func(p *place) { p.person(text) } }
@@ -168,6 +174,11 @@ func TestBegin(t *testing.T) {
 		{name: "paused, deleted beside a run", before: busy, wish: typing("d\ny\n"), want: Start{NothingToDo: true}, said: "Deleted the session of PRD-001\n"},
 		{name: "paused, not deleted", before: paused, wish: typing("d\nn\n"), told: runner.ErrDeclined.Error()},
 		{name: "paused, nobody answers", before: paused, wish: typing(""), told: runner.ErrDeclined.Error()},
+
+		{name: "nothing, a call", before: none, wish: call, hooks: 1},
+		{name: "paused, the same call", before: called("c1"), wish: call, want: Start{resume: true}, hooks: 1},
+		{name: "paused, another call", before: called("c0"), wish: call, want: Start{Fresh: true, NoCache: true}, hooks: 1},
+		{name: "failed before, a call", before: failedBefore, wish: call, hooks: 1},
 
 		{name: "failed, --resume", before: failed, wish: resume, want: Start{resume: true}, said: "PRD-001 failed: w: no luck; resuming\n", hooks: 1},
 		{name: "failed, --resume=auto at a terminal", before: failed, wish: both(auto, typing("")), want: Start{resume: true}, said: "PRD-001 failed: w: no luck; resuming\n", hooks: 1},
