@@ -121,7 +121,7 @@ func (m *model) attemptFailed(e state.WorkstreamAttemptFailed) error {
 	m.run.retries[e.Workstream] = true
 	return errors.Join(err, m.heard(e.Workstream), m.mustBe(!d.ok && !d.cancelled, "the attempt did not fail"),
 		m.mustBe(m.run.tries[e.Workstream] < m.tries(e.Workstream), "the attempt was the last one"),
-		m.mustBe(!m.haltedIn(m.phaseOf(e.Workstream)) || m.late(e.Workstream) || m.run.paused || m.anyReview() || len(m.usedUpAnywhere()) > 0, "another step has failed, so nothing is retried"))
+		m.mustBe(!m.haltedIn(m.phaseOf(e.Workstream)) || m.late(e.Workstream) || m.run.paused || m.run.signal || m.anyReview() || len(m.usedUpAnywhere()) > 0, "another step has failed, so nothing is retried"))
 }
 
 func (m *model) failed(e state.WorkstreamFailed) (err error) {
