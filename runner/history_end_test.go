@@ -165,7 +165,7 @@ func (m *model) complete() bool {
 func (m *model) due() []string {
 	var due []string
 	r := m.run
-	if !r.act.KeepGoing && m.stuck(false) || r.halted && len(m.usedUpAnywhere()) > 0 || m.meetsEdit() {
+	if !r.act.KeepGoing && m.stuck(false) || r.halted && len(m.usedUpAnywhere()) > 0 || m.outOfBudget() || m.meetsEdit() {
 		m.stop()
 	}
 	for p := range m.h.Phases {
