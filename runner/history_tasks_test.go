@@ -266,5 +266,7 @@ func (s *stage) Commit(c state.Commit) {
 // Warn implements runner.View.
 func (s *stage) Warn(string) {}
 
+func (s *stage) Stop(runner.Stopping) {}
+
 // End implements runner.View.
 func (s *stage) End(runner.Ending) {}

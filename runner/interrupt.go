@@ -13,8 +13,12 @@ import (
 func (l *loop) interrupt(name string) {
 	if l.cause.signal == "" {
 		l.cause.signal = name
+		l.showStop(Stopping{Signal: name, KillAt: l.opts.Now().Add(l.longestGrace())})
 		l.stopNewWork(stopSignal)
 		return
+	}
+	if !l.atOnce {
+		l.showStop(Stopping{Signal: name})
 	}
 	l.atOnce = true
 	l.cancelGrace()
@@ -22,6 +26,21 @@ func (l *loop) interrupt(name string) {
 		if err := c.Close(); err != nil {
 			l.warnUser(fmt.Sprintf("what runs could not be ended: %v", err))
 		}
+	}
+}
+
+// longestGrace returns how long the processes that run have to end.
+func (l *loop) longestGrace() time.Duration {
+	grace := l.opts.Grace
+	for n := range l.calling {
+		grace = max(grace, l.opts.Grace+time.Duration(n.ws.CallLevels)*callEndGrace)
+	}
+	return grace
+}
+
+func (l *loop) showStop(s Stopping) {
+	for _, v := range l.opts.Views {
+		v.Stop(s)
 	}
 }
 

@@ -21,6 +21,9 @@ type View interface {
 	// Warn shows a message about something that no event records, such as a file that
 	// captures leave out.
 	Warn(message string)
+	// Stop shows that the run stops because of a signal. Runner calls it when the signal
+	// arrives, once for the first and once for the second.
+	Stop(Stopping)
 	// End shows how the run ended. Runner calls it once, last.
 	End(Ending)
 }
@@ -33,6 +36,14 @@ type Beginning struct {
 	Resumed  bool
 	Plan     *plan.Plan
 	Parallel int
+}
+
+// Stopping says how a run stops that a signal has interrupted.
+type Stopping struct {
+	Signal string
+	// KillAt is when Runner kills the processes that have not ended by then. Zero: it kills them
+	// at once, since this is the second signal.
+	KillAt time.Time
 }
 
 // Ending holds how a run ended.

@@ -107,16 +107,20 @@ func ServiceLog(service string) string { return "service." + service }
 // HookLog returns the name of the logs of a hook: the n-th one for an event, from 1.
 func HookLog(event string, n int) string { return fmt.Sprintf("hook.%s.%d", event, n) }
 
-// LogPath returns the path of the log of an attempt at a workstream, a gate, a service or a
-// hook.
+// LogName returns the name of the file of the log of an attempt at a workstream, a gate, a
+// service or a hook.
+func LogName(name string, attempt int) string {
+	return fmt.Sprintf("%s.%d.log", EncodeName(name), attempt)
+}
+
+// LogPath returns the path of the log of an attempt.
 func (l *Layout) LogPath(prd, name string, attempt int) string {
-	return filepath.Join(l.LogsDir(prd), fmt.Sprintf("%s.%d.log", EncodeName(name), attempt))
+	return filepath.Join(l.LogsDir(prd), LogName(name, attempt))
 }
 
 // HistoryLogPath is LogPath for a complete session in the history of a PRD.
 func (l *Layout) HistoryLogPath(prd, session, name string, attempt int) string {
-	log := filepath.Base(l.LogPath(prd, name, attempt))
-	return filepath.Join(l.HistoryPath(prd), EncodeName(session), LogsDir, log)
+	return filepath.Join(l.HistoryPath(prd), EncodeName(session), LogsDir, LogName(name, attempt))
 }
 
 // OutputPath returns the path of the file in which an attempt writes its outputs. Its directory

@@ -242,6 +242,8 @@ func (b *build) runEngine(ctx context.Context, session *checkpoint.Session) (end
 	}
 	defer func() { err = errors.Join(err, x.Close()) }()
 	shown := b.newView()
+	defer shown.Close()
+	defer b.share(shown)()
 	o := load.EngineOptions(b.env, b.cfg, b.Pipeline, b.Store, b.Files)
 	o.Session, o.Executor, o.Views, o.Mask, o.Interrupts = session, x.executor, b.views(advised{shown, b, session}), b.Masker.String, x.interrupts
 	o.Hide = b.Hide
@@ -386,6 +388,19 @@ func (a advised) isRemoved(e runner.Ending, prd string) bool {
 	return errors.Is(err, checkpoint.ErrNoSession)
 }
 
+// share makes what else is written on the terminal leave out what the view of the run changes there,
+// until the returned function is called.
+func (b *build) share(shown view.View) (end func()) {
+	h, ok := shown.(view.Holder)
+	if !ok {
+		return func() {}
+	}
+	if b.person != nil {
+		b.person.Share(h)
+	}
+	return b.env.Stderr.Share(h)
+}
+
 func (b *build) newView() view.View {
 	logs := b.Store.Layout().LogsDir(b.Pipeline.ID)
 	return view.New(view.Mode(b.env.Options.Output), view.Options{
@@ -393,8 +408,7 @@ func (b *build) newView() view.View {
 		Logs:    view.Logs{Dir: logs, Name: b.env.Display(logs)},
 		Now:     b.env.Now,
 		Color:   b.env.Color(b.env.Stdout),
-		Live:    b.env.IsTerminal(b.env.Stdout) && b.env.Lookup("TERM") != "dumb",
-		Width:   b.env.Width(b.env.Stdout),
+		Size:    b.env.TerminalSize(b.env.Stdout),
 		Verbose: b.options.verbose,
 	})
 }

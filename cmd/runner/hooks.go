@@ -57,6 +57,9 @@ func (w warnings) Begin(runner.Beginning) {}
 // Commit implements runner.View.
 func (w warnings) Commit(state.Commit) {}
 
+// Stop implements runner.View.
+func (w warnings) Stop(runner.Stopping) {}
+
 // Warn implements runner.View.
 func (w warnings) Warn(message string) {
 	fmt.Fprintln(w.env.Stderr, "Warning:", view.OneLine(message))

@@ -243,7 +243,7 @@ func TestResumeOfAKilledSession(t *testing.T) {
 	t.Parallel()
 	dir := newWorkspace(t, slowPipeline)
 	s := atTerminal(t, dir, "build", "PRD-001")
-	s.expect("running: WS1")
+	s.expect("1 running")
 	if err := s.cmd.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
@@ -258,7 +258,7 @@ func TestResumeOfAKilledSession(t *testing.T) {
 	s = atTerminal(t, dir, "build", "PRD-001", "--resume")
 	s.expect("(q)uit: ")
 	s.send("c\n")
-	s.expect("running: WS1")
+	s.expect("1 running")
 	s.send(ctrlC)
 	s.expect("PRD-001 interrupted by SIGINT")
 	s.exits(130)

@@ -63,6 +63,13 @@ type endLine struct {
 // Err implements View.
 func (v *jsonView) Err() error { return v.out.err }
 
+// Stop implements runner.View. The event that records the interruption is printed when the run has
+// ended.
+func (v *jsonView) Stop(runner.Stopping) {}
+
+// Close implements View.
+func (v *jsonView) Close() {}
+
 func (v *jsonView) newHead(kind string) head {
 	return head{FormatVersion: StreamFormat, Time: v.now().UTC(), Kind: kind}
 }

@@ -1,125 +1,202 @@
 package view
 
 import (
-	"fmt"
-	"slices"
-	"strings"
+	"path/filepath"
+	"sync"
+	"time"
 
+	"prdrunner/checkpoint/disk"
 	"prdrunner/checkpoint/state"
 	"prdrunner/runner"
-	"prdrunner/runner/plan"
+	"prdrunner/runner/progress"
 )
 
-// eraseLine moves to the beginning of the line and erases the line.
-const eraseLine = "\r\x1b[K"
+const (
+	// frameInterval is how often what has happened is shown.
+	frameInterval = 40 * time.Millisecond
+	// clockInterval is how often clocks and output are shown while nothing happens.
+	clockInterval = 500 * time.Millisecond
+	// maxUnshown bounds the bytes that wait for the next frame.
+	maxUnshown = 64 << 10
+)
 
-// live is the plain view with a status line at the bottom. The status line is erased before
-// anything else is printed, and never ends with a newline.
+// live is the plain view above a part of the screen that shows what goes on. Close ends its
+// goroutine.
 type live struct {
-	*plain
-	width   int
-	total   int // number of workstreams to run
-	running []string
-	waiting []string // workstreams that wait for their next attempt
-	drawn   bool
+	size func() (columns, rows int)
+	now  func() time.Time
+
+	mu       sync.Mutex // of everything below
+	plain    *plain
+	screen   screen
+	progress *progress.Progress
+	outputs  map[string]outputLine // by the path of the log
+	changed  bool                  // something is to be shown
+	shown    time.Time
+	holds    int              // the questions and messages of others that are on the screen
+	stopping *runner.Stopping // after a signal
+	ended    bool
+
+	stop func() // ends the goroutine that draws
 }
 
-func newLive(o Options) *live { return &live{plain: newPlain(o), width: o.Width} }
+// outputLine is the last line of a log when it was read.
+type outputLine struct {
+	text string
+	read time.Time
+}
+
+func newLive(o Options) *live {
+	v := &live{size: o.Size, now: o.Now, plain: newPlain(o), progress: &progress.Progress{}, outputs: map[string]outputLine{}, stop: func() {}}
+	v.screen.out = &v.plain.out
+	return v
+}
 
 // Begin implements runner.View.
 func (v *live) Begin(b runner.Beginning) {
-	if b.Plan != nil {
-		for _, d := range []plan.Decision{plan.Run, plan.Rerun, plan.Cached, plan.Depends, plan.Judge, plan.Blocked, plan.Uncertain} {
-			v.total += b.Plan.Count(d)
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.progress = progress.New(b)
+	v.plain.printBegin(b)
+	v.draw()
+	ticker, done, ended := time.NewTicker(frameInterval), make(chan struct{}), make(chan struct{})
+	v.stop = sync.OnceFunc(func() {
+		ticker.Stop()
+		close(done)
+		<-ended
+	})
+	go func() {
+		defer close(ended)
+		for {
+			select {
+			case <-done:
+				return
+			case <-ticker.C:
+				v.tick()
+			}
 		}
+	}()
+}
+
+func (v *live) tick() {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.changed || v.now().Sub(v.shown) >= clockInterval {
+		v.draw()
 	}
-	v.printBegin(b)
-	v.redraw()
 }
 
 // Commit implements runner.View.
 func (v *live) Commit(c state.Commit) {
-	for _, e := range c.Events {
-		v.follow(e)
-	}
-	v.printCommit(c)
-	v.redraw()
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.progress.Commit(c)
+	v.plain.printCommit(c)
+	v.change()
 }
 
 // Warn implements runner.View.
 func (v *live) Warn(message string) {
-	v.printWarning(message)
-	v.redraw()
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.plain.printWarning(message)
+	v.change()
+}
+
+// change has the next frame show what was printed.
+func (v *live) change() {
+	v.changed = true
+	if v.plain.page.Len() > maxUnshown {
+		v.draw()
+	}
+}
+
+// Stop implements runner.View.
+func (v *live) Stop(s runner.Stopping) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.stopping = &s
+	v.plain.printStop(s)
+	v.draw()
 }
 
 // End implements runner.View.
 func (v *live) End(e runner.Ending) {
-	v.running, v.waiting = nil, nil
-	v.printEnd(e)
-	v.redraw()
+	v.stop()
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.ended = true
+	v.plain.printEnd(e)
+	v.draw()
 }
 
-// follow updates the list of running workstreams, in the order of their starts.
-func (v *live) follow(e state.Event) {
-	switch e := e.(type) {
-	case state.WorkstreamStarted:
-		v.removeRunning(e.Workstream)
-		v.running = append(v.running, e.Workstream)
-	case state.GateStarted:
-		v.running = append(v.running, e.Gate)
-	case state.WorkstreamAttemptFailed:
-		v.removeRunning(e.Workstream)
-		v.waiting = append(v.waiting, e.Workstream)
-	case state.WorkstreamSucceeded:
-		v.removeRunning(e.Workstream)
-	case state.WorkstreamCompleted:
-		v.removeRunning(e.Workstream)
-	case state.WorkstreamFailed:
-		v.removeRunning(e.Workstream)
-	case state.WorkstreamInterrupted:
-		v.removeRunning(e.Workstream)
-	case state.WorkstreamUncertain:
-		v.removeRunning(e.Workstream)
-	case state.GatePassed:
-		v.removeRunning(e.Gate)
-	case state.GateFailed:
-		v.removeRunning(e.Gate)
-	case state.GateAsked: // the prompt replaces the status line
-		v.running = nil
+// Close implements View.
+func (v *live) Close() {
+	v.stop()
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.ended = true
+	v.draw()
+}
+
+// Err implements View.
+func (v *live) Err() error {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return v.plain.Err()
+}
+
+// Hold implements Holder.
+func (v *live) Hold() (release func()) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.holds++
+	v.show(nil)
+	return sync.OnceFunc(func() {
+		v.mu.Lock()
+		defer v.mu.Unlock()
+		v.holds--
+		v.changed = true
+	})
+}
+
+// draw shows what was printed, and below it what goes on now.
+func (v *live) draw() {
+	switch {
+	case v.ended:
+		v.show(nil)
+	case v.holds == 0:
+		columns, rows := v.size()
+		f := frame{progress: v.progress, now: v.now(), width: columns, height: rows, color: v.plain.page.color, stopping: v.stopping, lastLine: v.lastLine}
+		v.show(f.rows())
 	}
 }
 
-func (v *live) removeRunning(name string) {
-	is := func(s string) bool { return s == name }
-	v.running, v.waiting = slices.DeleteFunc(v.running, is), slices.DeleteFunc(v.waiting, is)
+// show prints what was printed, above the given rows.
+func (v *live) show(rows []row) {
+	columns, _ := v.size()
+	text := v.plain.page.String()
+	v.plain.page.Reset()
+	v.screen.update(text, rows, columns)
+	v.changed, v.shown = false, v.now()
 }
 
-// status returns the status line: running workstreams, and those that wait for their next
-// attempt.
-func (v *live) status() string {
-	status := fmt.Sprintf("%d/%d", v.finished, max(v.total, v.finished))
-	for _, list := range []struct {
-		what  string
-		names []string
-	}{{"running", v.running}, {"to be tried again", v.waiting}} {
-		if len(list.names) > 0 {
-			status += "  " + list.what + ": " + OneLine(strings.Join(list.names, ", "))
-		}
+// lastLine returns the last line of output of what goes on.
+func (v *live) lastLine(a progress.Active) string {
+	path := filepath.Join(v.plain.logs.Dir, disk.LogName(a.Name, a.Attempt))
+	line := v.outputs[path]
+	if now := v.now(); now.Sub(line.read) >= clockInterval {
+		line = outputLine{readLastLine(path), now}
+		v.outputs[path] = line
 	}
-	return status
+	return line.text
 }
 
-// redraw prints the page above the status line, in one write.
-func (v *live) redraw() {
-	body := strings.Clone(v.page.String())
-	v.page.Reset()
-	if v.drawn {
-		v.page.WriteString(eraseLine)
-	}
-	v.page.WriteString(body)
-	v.drawn = len(v.running)+len(v.waiting) > 0
-	if v.drawn {
-		v.page.WriteString(string(v.page.paint(dim, truncate(v.status(), v.width-1))))
-	}
-	v.writePage()
+// Holder is a view that leaves the screen to others for a while.
+type Holder interface {
+	// Hold takes what changes off the screen, and shows nothing more until release is
+	// called.
+	Hold() (release func())
 }
+
+var _ Holder = (*live)(nil)

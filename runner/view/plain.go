@@ -1,6 +1,9 @@
 package view
 
 import (
+	"cmp"
+	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -15,6 +18,7 @@ type plain struct {
 	page    page
 	logs    Logs
 	verbose bool
+	now     func() time.Time
 
 	titles       map[string]string    // of workstreams
 	numbers      map[string]int       // of phases
@@ -33,6 +37,7 @@ func newPlain(o Options) *plain {
 		page:         page{color: o.Color},
 		logs:         o.Logs,
 		verbose:      o.Verbose,
+		now:          o.Now,
 		titles:       map[string]string{},
 		numbers:      map[string]int{},
 		phases:       map[string]string{},
@@ -45,6 +50,9 @@ func newPlain(o Options) *plain {
 
 // Err implements View.
 func (v *plain) Err() error { return v.out.err }
+
+// Close implements View.
+func (v *plain) Close() {}
 
 // Begin implements runner.View.
 func (v *plain) Begin(b runner.Beginning) {
@@ -61,6 +69,12 @@ func (v *plain) Commit(c state.Commit) {
 // Warn implements runner.View.
 func (v *plain) Warn(message string) {
 	v.printWarning(message)
+	v.writePage()
+}
+
+// Stop implements runner.View.
+func (v *plain) Stop(s runner.Stopping) {
+	v.printStop(s)
 	v.writePage()
 }
 
@@ -108,6 +122,34 @@ func (v *plain) printCommit(c state.Commit) {
 
 func (v *plain) printWarning(message string) {
 	v.page.printf("%s %s\n", v.page.paint(yellow, "!"), message)
+}
+
+// printStop says what the run waits for after a signal, how long, and what a second one does.
+func (v *plain) printStop(s runner.Stopping) {
+	running := v.running()
+	switch {
+	case s.KillAt.IsZero():
+		v.printWarning(s.Signal + " again: kills what still runs")
+	case len(running) == 0:
+		v.printWarning(s.Signal + ": stops")
+	default:
+		left := clock(s.KillAt.Sub(v.now()) + time.Second - 1)
+		v.printWarning(fmt.Sprintf("%s: waits up to %s for %s; a second %s kills what still runs", s.Signal, left, fitNames(running, 60), s.Signal))
+	}
+}
+
+// running returns the workstreams and gates that run, in the order of their starts.
+func (v *plain) running() []string {
+	var names []string
+	for name := range v.began {
+		if _, isPhase := v.numbers[name]; !isPhase {
+			names = append(names, name)
+		}
+	}
+	slices.SortFunc(names, func(a, b string) int {
+		return cmp.Or(v.began[a].Compare(v.began[b]), strings.Compare(a, b))
+	})
+	return names
 }
 
 // titled returns the name of a workstream with its title.

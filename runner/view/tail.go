@@ -66,3 +66,34 @@ func truncate(s string, width int) string {
 	r := []rune(s)
 	return string(r[:max(0, width-1)]) + "…"
 }
+
+// lastLineBytes is how much is read from the end of a log for its last line.
+const lastLineBytes = 4 << 10
+
+// readLastLine returns the last line of a log that is not blank, cleaned. What rewrites its line, as
+// a progress bar does, is shown as it stands.
+func readLastLine(path string) string {
+	f, err := runner.OpenLog(path)
+	if err != nil {
+		return ""
+	}
+	defer func() { _ = f.Close() }()
+	info, err := f.Stat()
+	if err != nil {
+		return ""
+	}
+	from := max(0, info.Size()-lastLineBytes)
+	b, err := io.ReadAll(io.NewSectionReader(f, from, info.Size()-from))
+	if err != nil {
+		return ""
+	}
+	for {
+		b = bytes.TrimRight(b, " \t\r\n")
+		i := bytes.LastIndexAny(b, "\r\n")
+		line := strings.TrimSpace(OneLine(string(b[i+1:])))
+		if line != "" || i < 0 {
+			return line
+		}
+		b = b[:i]
+	}
+}

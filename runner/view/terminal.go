@@ -24,14 +24,17 @@ type Terminal struct {
 	lines lines
 	by    state.Actor
 	color bool
-	live  bool
+	hold  func() (release func()) // takes what changes off the screen while a question is there
 }
 
 // NewTerminal returns a Terminal that reads answers from in and writes questions to out,
-// for the user in by. Live says that out understands cursor movement.
-func NewTerminal(in io.Reader, out io.Writer, by state.Actor, color, live bool) *Terminal {
-	return &Terminal{out: out, lines: lines{in: bufio.NewReader(in)}, by: by, color: color, live: live}
+// for the user in by.
+func NewTerminal(in io.Reader, out io.Writer, by state.Actor, color bool) *Terminal {
+	return &Terminal{out: out, lines: lines{in: bufio.NewReader(in)}, by: by, color: color, hold: func() func() { return func() {} }}
 }
+
+// Share makes the terminal hold a view while it asks a question on the same screen.
+func (t *Terminal) Share(h Holder) { t.hold = h.Hold }
 
 // Choice is an answer that Choose offers.
 type Choice struct {
@@ -41,6 +44,7 @@ type Choice struct {
 
 // Choose asks until the user types one of the choices, and returns its key.
 func (t *Terminal) Choose(ctx context.Context, question string, choices []Choice) (string, error) {
+	defer t.hold()()
 	for {
 		answer, err := t.askLine(ctx, question)
 		if err != nil {
@@ -63,6 +67,7 @@ func (t *Terminal) Choose(ctx context.Context, question string, choices []Choice
 
 // Proceed implements runner.Asker. It shows how the text changed.
 func (t *Terminal) Proceed(ctx context.Context, s plan.Stale) (bool, error) {
+	defer t.hold()()
 	p := page{color: t.color}
 	writeStale(&p, s)
 	t.printf("%s", p.Bytes())
@@ -84,6 +89,7 @@ func (t *Terminal) ConfirmYes(ctx context.Context, question string) (bool, error
 
 // confirm returns the typed line, or "no" at the end of the input.
 func (t *Terminal) confirm(ctx context.Context, question string) (string, error) {
+	defer t.hold()()
 	answer, err := t.askLine(ctx, OneLine(question))
 	switch {
 	case errors.Is(err, ErrNoAnswer):
@@ -100,6 +106,7 @@ func isYes(answer string) bool {
 
 // Approve implements runner.Asker.
 func (t *Terminal) Approve(ctx context.Context, q runner.Question) (runner.Answer, error) {
+	defer t.hold()()
 	later := runner.Answer{Verdict: runner.Later, By: t.by}
 	t.introduce(q)
 	if len(q.Approvers) > 0 && !slices.Contains(q.Approvers, t.by.User) {
@@ -167,6 +174,7 @@ func (t *Terminal) reject(ctx context.Context, later runner.Answer) (runner.Answ
 
 // Resolve implements runner.Asker. Without an answer the run fails, which changes no file.
 func (t *Terminal) Resolve(ctx context.Context, conflicts []plan.Conflict) (plan.OnConflict, error) {
+	defer t.hold()()
 	p := page{color: t.color}
 	p.printf("\n%s These artifacts were edited since they were made:\n", p.paint(yellow, "?"))
 	for i, c := range conflicts {
@@ -197,6 +205,7 @@ func (t *Terminal) Resolve(ctx context.Context, conflicts []plan.Conflict) (plan
 
 // Unwritten implements runner.Asker. Without an answer the run pauses.
 func (t *Terminal) Unwritten(ctx context.Context, problem string) (record.OnFailure, error) {
+	defer t.hold()()
 	p := page{color: t.color}
 	p.printf("\n%s %s\n", p.paint(yellow, "!"), p.paint(bold, "CHECKPOINT CREATION FAILED"))
 	p.printf("  %s\n", problem)
@@ -222,9 +231,6 @@ func (t *Terminal) Unwritten(ctx context.Context, problem string) (record.OnFail
 func (t *Terminal) Say(text string) { t.printf("%s", Clean(text)) }
 
 func (t *Terminal) printf(format string, args ...any) {
-	if t.live { // there may be a status line
-		format = eraseLine + format
-	}
 	fmt.Fprintf(t.out, format, args...)
 }
 

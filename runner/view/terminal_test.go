@@ -15,7 +15,7 @@ import (
 )
 
 func terminal(in io.Reader, out io.Writer) *view.Terminal {
-	return view.NewTerminal(in, out, state.Actor{User: "alice"}, false, false)
+	return view.NewTerminal(in, out, state.Actor{User: "alice"}, false)
 }
 
 func TestApprove(t *testing.T) {

@@ -12,6 +12,7 @@ import (
 type style string
 
 const (
+	none   style = ""
 	bold   style = "1"
 	dim    style = "2"
 	red    style = "31"
@@ -43,7 +44,7 @@ func (p *page) printf(format string, args ...any) {
 
 func (p *page) paint(s style, text string) painted {
 	text = OneLine(text)
-	if !p.color || text == "" {
+	if !p.color || text == "" || s == none {
 		return painted(text)
 	}
 	return painted("\x1b[" + string(s) + "m" + text + "\x1b[0m")
@@ -63,6 +64,14 @@ func Duration(d time.Duration) string {
 }
 
 func millis(ms int64) string { return Duration(time.Duration(ms) * time.Millisecond) }
+
+// clock formats a duration that is still growing, in whole seconds: 12s, 3m04s, 2h05m.
+func clock(d time.Duration) string {
+	if d < time.Minute {
+		return fmt.Sprintf("%ds", int(max(0, d).Seconds()))
+	}
+	return Duration(d)
+}
 
 // Ago formats the time since then in words: 12 minutes ago.
 func Ago(now, then time.Time) string {

@@ -34,9 +34,10 @@ type Options struct {
 	Logs    Logs
 	Now     func() time.Time
 	Color   bool
-	Live    bool // Out is a terminal that understands cursor movement
-	Width   int  // of the terminal, in columns; 0 means 80
 	Verbose bool // also print starts, attempts and every checkpoint
+	// Size returns the size of the terminal that Out is. nil: Out is none on which the cursor
+	// can be moved.
+	Size func() (columns, rows int)
 }
 
 // Logs is the directory of the files in Failure.Log.
@@ -51,6 +52,9 @@ type View interface {
 	// Err returns the first write error, after which the view writes nothing more. The run
 	// continues.
 	Err() error
+	// Close ends what the view does beside the run. The caller calls it when the run is over,
+	// with or without an end.
+	Close()
 }
 
 // New returns a view of the given mode.
@@ -58,16 +62,13 @@ func New(mode Mode, o Options) View {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	if o.Width <= 0 {
-		o.Width = 80
-	}
 	switch mode {
 	case JSON:
 		return newJSON(o)
 	case Quiet:
 		return newQuiet(o)
 	case Auto:
-		if o.Live {
+		if o.Size != nil {
 			return newLive(o)
 		}
 	case Plain:

@@ -164,11 +164,11 @@ const hostileLog = "first line, too long ago to be shown\n" +
 	"tab\tstays\n" +
 	"last"
 
-func (s scenario) show(t *testing.T, mode view.Mode, live bool, logs string) string {
+func (s scenario) show(t *testing.T, mode view.Mode, logs string) string {
 	t.Helper()
 	var out bytes.Buffer
 	v := view.New(mode, view.Options{
-		Out: &out, Logs: view.Logs{Dir: logs, Name: "logs"}, Now: start, Color: s.color, Live: live, Width: 40, Verbose: s.verbose,
+		Out: &out, Logs: view.Logs{Dir: logs, Name: "logs"}, Now: start, Color: s.color, Verbose: s.verbose,
 	})
 	v.Begin(s.begin)
 	for _, c := range s.commits {
@@ -202,9 +202,8 @@ func TestViews(t *testing.T) {
 			for _, m := range []struct {
 				name string
 				mode view.Mode
-				live bool
-			}{{"plain", view.Plain, false}, {"quiet", view.Quiet, false}, {"json", view.JSON, false}, {"live", view.Auto, true}} {
-				shown := s.show(t, m.mode, m.live, logs)
+			}{{"plain", view.Plain}, {"quiet", view.Quiet}, {"json", view.JSON}} {
+				shown := s.show(t, m.mode, logs)
 				// Control characters are spelled out, so that the golden files are text.
 				shown = strings.NewReplacer("\x1b", "<ESC>", "\r", "<CR>").Replace(shown)
 				if shown != "" && !strings.HasSuffix(shown, "\n") {
@@ -246,7 +245,7 @@ func TestNothingSteersTheTerminal(t *testing.T) {
 		if s.color {
 			continue
 		}
-		shown := s.show(t, view.Plain, false, logs)
+		shown := s.show(t, view.Plain, logs)
 		for i, r := range shown {
 			if r < ' ' && r != '\n' && r != '\t' || r == 0x7f || r >= 0x80 && r < 0xa0 || r == 0x202e {
 				t.Errorf("%s: control character %U at byte %d", name, r, i)

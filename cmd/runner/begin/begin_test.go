@@ -97,7 +97,7 @@ func (p *place) archive() {
 // person lets a person type at a terminal, and returns what the terminal shows.
 func (p *place) person(typed string) *bytes.Buffer {
 	var shown bytes.Buffer
-	p.s.Person = view.NewTerminal(strings.NewReader(typed), &shown, state.Actor{}, false, false)
+	p.s.Person = view.NewTerminal(strings.NewReader(typed), &shown, state.Actor{}, false)
 	return &shown
 }
 

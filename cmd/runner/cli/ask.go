@@ -15,7 +15,7 @@ func (e *Environment) Terminal() *view.Terminal {
 	if !e.interactive() {
 		return nil
 	}
-	return view.NewTerminal(e.Stdin, e.Stderr.Raw, e.Actor(), e.Color(e.Stderr), e.Lookup("TERM") != "dumb")
+	return view.NewTerminal(e.Stdin, e.Stderr.Raw, e.Actor(), e.Color(e.Stderr))
 }
 
 // Confirm asks before a command discards something. Without --yes and without a terminal

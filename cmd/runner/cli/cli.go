@@ -168,23 +168,52 @@ func (e *Environment) interactive() bool {
 	return e.IsTerminal(e.Stdin) && e.IsTerminal(e.Stderr)
 }
 
-// Color reports whether output to a stream is coloured.
+// Color reports whether output to a stream is coloured: on a terminal, unless the user or the
+// environment says otherwise (https://no-color.org, https://bixense.com/clicolors, FORCE_COLOR).
 func (e *Environment) Color(stream *show.Screen) bool {
-	return !e.Options.NoColor && e.Lookup("NO_COLOR") == "" && e.Lookup("TERM") != "dumb" && e.IsTerminal(stream)
+	switch {
+	case e.Options.NoColor || e.Lookup("NO_COLOR") != "":
+		return false
+	case isOn(e.Lookup("FORCE_COLOR")) || isOn(e.Lookup("CLICOLOR_FORCE")):
+		return true
+	}
+	return e.Lookup("CLICOLOR") != "0" && e.Lookup("TERM") != "dumb" && e.IsTerminal(stream)
 }
+
+// isOn reports whether the value of a variable turns something on.
+func isOn(value string) bool { return value != "" && value != "0" && value != "false" }
+
+// The size of a terminal that does not say how large it is.
+const (
+	standardColumns = 80
+	standardRows    = 24
+)
 
 // Width returns the number of columns of a stream, 80 if it is not a terminal.
 func (e *Environment) Width(stream *show.Screen) int {
-	const standard = 80
+	columns, _ := e.size(stream)
+	return columns
+}
+
+// TerminalSize returns a function that returns the size that a terminal has at that moment, nil
+// if the stream is no terminal on which the cursor can be moved.
+func (e *Environment) TerminalSize(stream *show.Screen) func() (columns, rows int) {
+	if !e.IsTerminal(stream) || e.Lookup("TERM") == "dumb" {
+		return nil
+	}
+	return func() (columns, rows int) { return e.size(stream) }
+}
+
+func (e *Environment) size(stream *show.Screen) (columns, rows int) {
 	f, ok := stream.Raw.(*os.File)
 	if !ok || !e.IsTerminal(stream) {
-		return standard
+		return standardColumns, standardRows
 	}
-	width, _, err := term.GetSize(int(f.Fd()))
-	if err != nil || width <= 0 {
-		return standard
+	columns, rows, err := term.GetSize(int(f.Fd()))
+	if err != nil || columns <= 0 || rows <= 0 {
+		return standardColumns, standardRows
 	}
-	return width
+	return columns, rows
 }
 
 // Logger returns the logger. It writes to standard error, from the level that --log-level
@@ -194,9 +223,9 @@ func (e *Environment) Logger() hclog.Logger {
 		color, out, asJSON := hclog.ColorOff, io.Writer(e.Stderr), e.Options.LogFormat == "json"
 		switch {
 		case asJSON:
-			out = view.JSONCleaner{W: e.Stderr.Raw}
+			out = view.JSONCleaner{W: e.Stderr.Unchanged()}
 		case e.Color(e.Stderr): // the logger quotes its values itself
-			color, out = hclog.ForceColor, e.Stderr.Raw
+			color, out = hclog.ForceColor, e.Stderr.Unchanged()
 		}
 		e.log = hclog.New(&hclog.LoggerOptions{
 			Name:       "runner",

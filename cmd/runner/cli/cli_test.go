@@ -21,7 +21,7 @@ import (
 func TestConfirm(t *testing.T) {
 	t.Parallel()
 	at := func(typed string) *view.Terminal {
-		return view.NewTerminal(strings.NewReader(typed), &bytes.Buffer{}, state.Actor{}, false, false)
+		return view.NewTerminal(strings.NewReader(typed), &bytes.Buffer{}, state.Actor{}, false)
 	}
 	for name, test := range map[string]struct {
 		person *view.Terminal

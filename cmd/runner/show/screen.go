@@ -18,6 +18,7 @@ type Screen struct {
 	Raw io.Writer
 
 	mu      sync.Mutex
+	hold    func() (release func()) // nil: nothing on the screen changes
 	cleaner *view.Cleaner
 	written bool // something was written with Write
 }
@@ -30,7 +31,38 @@ func (s *Screen) Write(b []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.written = s.written || len(b) > 0
+	if s.hold != nil {
+		defer s.hold()()
+	}
 	return s.cleaner.Write(b)
+}
+
+// Share makes the screen hold a view while something is written on the same terminal, until
+// the returned function is called.
+func (s *Screen) Share(h view.Holder) (end func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.hold = h.Hold
+	return func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.hold = nil
+	}
+}
+
+// Unchanged returns a writer to Raw that also holds the view with which the screen is shared.
+func (s *Screen) Unchanged() io.Writer { return unchanged{s} }
+
+type unchanged struct{ screen *Screen }
+
+// Write implements io.Writer.
+func (u unchanged) Write(b []byte) (int, error) {
+	u.screen.mu.Lock()
+	defer u.screen.mu.Unlock()
+	if u.screen.hold != nil {
+		defer u.screen.hold()()
+	}
+	return u.screen.Raw.Write(b)
 }
 
 // Used reports whether something was written with Write.

@@ -6,6 +6,7 @@ import (
 	_ "github.com/agext/levenshtein"
 	_ "github.com/bmatcuk/doublestar/v4"
 	_ "github.com/cenkalti/backoff/v4"
+	_ "github.com/clipperhouse/displaywidth"
 	_ "github.com/go-sql-driver/mysql"
 	_ "github.com/gofrs/flock"
 	_ "github.com/google/uuid"

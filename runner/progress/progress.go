@@ -1,0 +1,357 @@
+// Package progress follows a run from its events: what is done, what runs and what waits.
+//
+// It holds what every display of a run in progress needs, and nothing of how it looks: no text,
+// no colour, no width. Nothing here reads a clock or a file; times are those of the events.
+// Package view draws it.
+//
+// Begin with Progress. Progress.Commit costs the same for each event, however many workstreams
+// the run has.
+package progress
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+
+	"prdrunner/checkpoint/state"
+	"prdrunner/runner"
+	"prdrunner/runner/plan"
+)
+
+// Progress is how far a run has come. The zero value is a run that has not begun. It is not safe
+// for use by several goroutines.
+type Progress struct {
+	phases  []*Phase
+	current *Phase
+	steps   map[string]*step // by the name of the workstream, or the label of the gate
+	active  map[string]*Active
+	order   int // of the starts
+}
+
+// Phase is a phase of the run.
+type Phase struct {
+	Name, Title string
+	Number      int // from 1
+	Status      PhaseStatus
+	Began       time.Time
+	Took        time.Duration // if it has passed
+	Iteration   int           // of a phase that repeats, from 2; 0 for the first
+	Counts
+}
+
+// PhaseStatus is how far a phase is.
+type PhaseStatus int
+
+// The statuses of phases.
+const (
+	Ahead PhaseStatus = iota
+	Underway
+	Passed
+	PassedOver // the run does not enter it
+)
+
+// Counts are numbers of workstreams.
+type Counts struct {
+	Total   int // those of the phase
+	Done    int // completed in this run
+	Reused  int // done before this run, or taken from the cache
+	Failed  int
+	Skipped int
+	Running int // an attempt runs, or a gate judges it
+	Waiting int // the next attempt waits
+}
+
+// Settled returns the number of workstreams with which the run has nothing left to do.
+func (c Counts) Settled() int { return c.Done + c.Reused + c.Failed + c.Skipped }
+
+// Activity is what an active step does.
+type Activity int
+
+// The activities.
+const (
+	Working  Activity = iota // an attempt at a workstream runs
+	Judging                  // a gate is being judged
+	Retrying                 // the next attempt waits until Active.Until
+	Asking                   // a gate waits for an approval
+)
+
+// Active is a workstream or a gate with which something goes on.
+type Active struct {
+	Name     string // of the workstream, or the label of the gate
+	Title    string
+	Block    string // the workstream of which it is an instance; "": of none
+	Phase    string
+	Activity Activity
+	Attempt  int
+	Since    time.Time // when the activity began
+	Until    time.Time // when the next attempt begins, for Retrying
+	Message  string    // what an approval asks, or why the attempt before failed
+
+	order int
+}
+
+// status is the status of a workstream in this run.
+type status int
+
+const (
+	pending status = iota
+	running
+	waiting
+	done
+	reused
+	failed
+	skipped
+)
+
+// step is a workstream or a gate of the plan.
+type step struct {
+	phase  *Phase
+	title  string
+	gate   bool
+	status status
+}
+
+// New returns the progress of a run that begins.
+func New(b runner.Beginning) *Progress {
+	p := &Progress{steps: map[string]*step{}, active: map[string]*Active{}}
+	if b.Plan == nil {
+		return p
+	}
+	for _, planned := range b.Plan.Phases {
+		phase := &Phase{Name: planned.Name, Title: planned.Title, Number: planned.Number}
+		p.phases = append(p.phases, phase)
+		for _, s := range planned.Steps {
+			p.addStep(phase, s)
+		}
+	}
+	return p
+}
+
+func (p *Progress) addStep(phase *Phase, s plan.Step) {
+	added := &step{phase: phase, title: s.Title, gate: s.Kind == plan.GateStep}
+	p.steps[s.Name] = added
+	if added.gate {
+		return
+	}
+	phase.Total++
+	switch s.Decision {
+	case plan.Reuse:
+		p.set(s.Name, reused)
+	case plan.Skipped:
+		p.set(s.Name, skipped)
+	case plan.Run, plan.Rerun, plan.Cached, plan.Judge, plan.Depends, plan.Blocked, plan.Uncertain:
+	}
+}
+
+// Phases returns the phases of the run, in their order. The caller must not change them.
+func (p *Progress) Phases() []*Phase { return p.phases }
+
+// Current returns the phase that runs, nil if none does.
+func (p *Progress) Current() *Phase { return p.current }
+
+// Counts returns the numbers of the workstreams of all phases.
+func (p *Progress) Counts() Counts {
+	var sum Counts
+	for _, phase := range p.phases {
+		sum.Total += phase.Total
+		sum.Done += phase.Done
+		sum.Reused += phase.Reused
+		sum.Failed += phase.Failed
+		sum.Skipped += phase.Skipped
+		sum.Running += phase.Running
+		sum.Waiting += phase.Waiting
+	}
+	return sum
+}
+
+// Active returns the steps with which something goes on, in the order in which it began.
+func (p *Progress) Active() []Active {
+	all := make([]Active, 0, len(p.active))
+	for _, a := range p.active {
+		all = append(all, *a)
+	}
+	slices.SortFunc(all, func(a, b Active) int { return cmp.Compare(a.order, b.order) })
+	return all
+}
+
+// Stop takes note that nothing goes on any more.
+func (p *Progress) Stop() {
+	clear(p.active)
+	p.current = nil
+}
+
+// Commit takes note of the events of a commit.
+func (p *Progress) Commit(c state.Commit) {
+	for _, e := range c.Events {
+		p.note(c.Time, e)
+	}
+}
+
+func (p *Progress) note(at time.Time, e state.Event) {
+	switch e := e.(type) {
+	case state.PhaseStarted:
+		p.current = p.phase(e.Phase)
+		p.current.Status, p.current.Began = Underway, at
+	case state.PhaseCompleted:
+		phase := p.phase(e.Phase)
+		phase.Status, phase.Took, p.current = Passed, time.Duration(e.DurationMS)*time.Millisecond, nil
+	case state.PhaseSkipped:
+		p.phase(e.Phase).Status = PassedOver
+	case state.PhaseExpanded:
+		p.expand(e)
+	case state.PhaseRepeated:
+		p.phase(e.Phase).Iteration = e.Iteration
+	case state.GateStarted:
+		p.begin(e.Gate, Active{Activity: Judging, Attempt: e.Attempt, Since: at})
+	case state.GatePassed:
+		delete(p.active, e.Gate)
+	case state.GateFailed:
+		delete(p.active, e.Gate)
+	case state.GateAsked:
+		p.begin(e.Gate, Active{Activity: Asking, Since: at, Message: string(e.Message)})
+	case state.GateApproved:
+		delete(p.active, e.Gate)
+	case state.GateRejected:
+		delete(p.active, e.Gate)
+	case state.GateSkipped:
+		delete(p.active, e.Gate)
+	case state.GateVoided:
+		delete(p.active, e.Gate)
+	default:
+		p.noteWorkstream(at, e)
+	}
+}
+
+func (p *Progress) noteWorkstream(at time.Time, e state.Event) {
+	switch e := e.(type) {
+	case state.WorkstreamStarted:
+		p.begin(e.Workstream, Active{Activity: Working, Attempt: e.Attempt, Since: at})
+		p.set(e.Workstream, running)
+	case state.WorkstreamAttemptFailed:
+		until := at.Add(time.Duration(e.RetryInMS) * time.Millisecond)
+		p.begin(e.Workstream, Active{Activity: Retrying, Attempt: e.Attempt + 1, Since: at, Until: until, Message: string(e.Error.Message)})
+		p.set(e.Workstream, waiting)
+	case state.WorkstreamSucceeded: // its gates come next
+		p.end(e.Workstream, running)
+	case state.WorkstreamCompleted:
+		if e.Work != nil && e.Work.Cached != nil {
+			p.end(e.Workstream, reused)
+			return
+		}
+		p.end(e.Workstream, done)
+	case state.WorkstreamFailed:
+		p.end(e.Workstream, failed)
+	case state.WorkstreamSkipped:
+		p.end(e.Workstream, skipped)
+	case state.WorkstreamInterrupted:
+		p.end(e.Workstream, pending)
+	case state.WorkstreamUncertain:
+		p.end(e.Workstream, pending)
+	case state.WorkstreamInvalidated:
+		p.end(e.Workstream, pending)
+	case state.WorkstreamResolved:
+		if e.Resolution == state.ResolvedDone {
+			p.end(e.Workstream, done)
+		}
+	}
+}
+
+// phase returns a phase by its name. One that the plan does not have is added.
+func (p *Progress) phase(name string) *Phase {
+	for _, phase := range p.phases {
+		if phase.Name == name {
+			return phase
+		}
+	}
+	phase := &Phase{Name: name, Number: len(p.phases) + 1}
+	p.phases = append(p.phases, phase)
+	return phase
+}
+
+// expand adds the instances that a phase has now.
+func (p *Progress) expand(e state.PhaseExpanded) {
+	phase := p.phase(e.Phase)
+	for _, shape := range e.Shape.Phases {
+		if shape.Name != e.Phase {
+			continue
+		}
+		phase.Counts = Counts{Total: len(shape.Workstreams)}
+		for _, ws := range shape.Workstreams {
+			if p.steps[ws.Name] == nil {
+				p.steps[ws.Name] = &step{phase: phase}
+			}
+			s := p.steps[ws.Name]
+			s.title = ws.Title
+			if n := phase.count(s.status); n != nil {
+				*n++
+			}
+		}
+	}
+}
+
+// begin makes a step active.
+func (p *Progress) begin(name string, a Active) {
+	p.order++
+	a.Name, a.Block, a.order = name, block(name), p.order
+	if s := p.steps[name]; s != nil {
+		a.Title, a.Phase = s.title, s.phase.Name
+	} else if p.current != nil {
+		a.Phase = p.current.Name
+	}
+	p.active[name] = &a
+}
+
+// end ends what goes on with a workstream.
+func (p *Progress) end(name string, to status) {
+	delete(p.active, name)
+	p.set(name, to)
+}
+
+// set gives a workstream another status, and counts it there.
+func (p *Progress) set(name string, to status) {
+	s := p.steps[name]
+	if s == nil {
+		if p.current == nil {
+			return
+		}
+		s = &step{phase: p.current}
+		p.steps[name] = s
+		s.phase.Total++
+	}
+	if n := s.phase.count(s.status); n != nil {
+		*n--
+	}
+	if n := s.phase.count(to); n != nil {
+		*n++
+	}
+	s.status = to
+}
+
+// count returns the number of workstreams with a status, nil for pending ones.
+func (c *Counts) count(of status) *int {
+	switch of {
+	case running:
+		return &c.Running
+	case waiting:
+		return &c.Waiting
+	case done:
+		return &c.Done
+	case reused:
+		return &c.Reused
+	case failed:
+		return &c.Failed
+	case skipped:
+		return &c.Skipped
+	case pending:
+	}
+	return nil
+}
+
+// block returns the workstream of whose instances a name is one, "" for another name.
+func block(name string) string {
+	if base, _, ok := strings.Cut(name, "["); ok && strings.HasSuffix(name, "]") {
+		return base
+	}
+	return ""
+}

@@ -1,0 +1,268 @@
+package view
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/clipperhouse/displaywidth"
+
+	"prdrunner/runner"
+	"prdrunner/runner/progress"
+)
+
+const (
+	// maxRows bounds the rows of steps in the live part of the screen.
+	maxRows = 12
+	// foldFrom is from how many instances of one workstream on these share one row.
+	foldFrom = 4
+	// markColumns and clockColumns are the widths of two columns.
+	markColumns  = 4
+	clockColumns = 6
+)
+
+// frame is what the live part of the screen shows at one moment.
+type frame struct {
+	progress *progress.Progress
+	now      time.Time
+	width    int // of the terminal, in columns
+	height   int // of the terminal, in rows
+	color    bool
+	stopping *runner.Stopping // after a signal
+	// lastLine returns the last line of output of a step, "" if there is none.
+	lastLine func(progress.Active) string
+}
+
+// stepRow is what the row of one step says, or that of several instances of one workstream.
+type stepRow struct {
+	mark    string
+	style   style // of the mark
+	name    string
+	clock   string
+	details []string
+	output  string
+}
+
+// rows returns the rows of the frame: the phase, what goes on in it, and what comes after it.
+func (f *frame) rows() []row {
+	active := f.progress.Active()
+	phase := f.progress.Current()
+	if phase == nil && len(active) == 0 {
+		return nil
+	}
+	rows := []row{{}} // apart from the text above
+	switch {
+	case f.stopping != nil:
+		rows = append(rows, f.stopRow())
+	case phase != nil:
+		rows = append(rows, f.phaseRow(phase))
+	}
+	steps, more := f.stepRows(active)
+	names := 0
+	for _, s := range steps {
+		names = max(names, displaywidth.String(OneLine(s.name)))
+	}
+	for _, s := range steps {
+		rows = append(rows, f.stepRow(s, min(names, max(12, f.width*2/5))))
+	}
+	if more > 0 {
+		w := f.row()
+		w.add(dim, fmt.Sprintf("    and %d more", more))
+		rows = append(rows, w.row())
+	}
+	if ahead := f.aheadRow(); ahead != "" && f.stopping == nil && len(rows) < f.height-2 {
+		w := f.row()
+		w.add(dim, ahead)
+		rows = append(rows, w.row())
+	}
+	return rows
+}
+
+func (f *frame) row() *rowWriter { return &rowWriter{page: page{color: f.color}, width: f.width} }
+
+// phaseRow says how far the phase is: test  12 of 48  42s  3 running, 1 failed.
+func (f *frame) phaseRow(p *progress.Phase) row {
+	w := f.row()
+	w.add(bold, p.Name)
+	w.add(none, fmt.Sprintf("  %d of %d", p.Settled(), p.Total))
+	w.add(dim, "  "+clock(f.now.Sub(p.Began)))
+	separator := "  "
+	for _, count := range []struct {
+		n     int
+		what  string
+		style style
+	}{
+		{p.Failed, "failed", red}, {p.Running, "running", none}, {p.Waiting, "to be tried again", yellow},
+		{p.Skipped, "skipped", none}, {p.Reused, "reused", none}, {p.Iteration, "", none},
+	} {
+		text := fmt.Sprintf("%d %s", count.n, count.what)
+		if count.what == "" {
+			text = fmt.Sprintf("iteration %d", count.n)
+		}
+		if count.n > 0 && displaywidth.String(separator+text) <= w.room() {
+			w.add(none, separator)
+			w.add(count.style, text)
+			separator = ", "
+		}
+	}
+	return w.row()
+}
+
+// stopRow counts down until what has not ended is killed.
+func (f *frame) stopRow() row {
+	w := f.row()
+	w.add(yellow, "stopping")
+	if at := f.stopping.KillAt; at.IsZero() {
+		w.add(none, "  kills what still runs")
+	} else {
+		w.add(none, "  kills what still runs in "+clock(at.Sub(f.now)+time.Second-1))
+	}
+	return w.row()
+}
+
+// aheadRow names the phases that come after the current one, as many as there is room for.
+func (f *frame) aheadRow() string {
+	var names []string
+	for _, p := range f.progress.Phases() {
+		if p.Status == progress.Ahead {
+			names = append(names, p.Name)
+		}
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	return "  then: " + fitNames(names, f.width-len("  then: ")-1)
+}
+
+// fitNames lists as many names as fit into a number of columns, and counts the others: a, b +7 more.
+func fitNames(names []string, width int) string {
+	for n := len(names); n > 0; n-- {
+		s := strings.Join(names[:n], ", ")
+		if more := len(names) - n; more > 0 {
+			s += fmt.Sprintf(" +%d more", more)
+		}
+		if n == 1 || displaywidth.String(s) <= width {
+			return s
+		}
+	}
+	return ""
+}
+
+// stepRows returns what the rows of the steps say, and how many steps have none.
+func (f *frame) stepRows(active []progress.Active) (shown []stepRow, more int) {
+	most := max(1, min(maxRows, f.height-6))
+	folded := foldable(active)
+	// What needs a person comes first, then what waits; what runs is in the order of its start.
+	slices.SortStableFunc(active, func(a, b progress.Active) int { return urgency(b) - urgency(a) })
+	seen := map[fold]bool{}
+	for _, a := range active {
+		group := folded[foldOf(a)]
+		switch {
+		case len(group) > 0 && seen[foldOf(a)]:
+		case len(shown) == most:
+			more += max(1, len(group))
+		case len(group) > 0:
+			shown = append(shown, f.foldedRow(group))
+		default:
+			shown = append(shown, f.activeRow(a))
+		}
+		seen[foldOf(a)] = true
+	}
+	return shown, more
+}
+
+// fold is what instances have in common that share a row.
+type fold struct {
+	block    string
+	activity progress.Activity
+}
+
+func foldOf(a progress.Active) fold { return fold{a.Block, a.Activity} }
+
+// foldable returns the instances that share a row.
+func foldable(active []progress.Active) map[fold][]progress.Active {
+	groups := map[fold][]progress.Active{}
+	for _, a := range active {
+		if a.Block != "" && a.Activity != progress.Asking {
+			groups[foldOf(a)] = append(groups[foldOf(a)], a)
+		}
+	}
+	for f, group := range groups {
+		if len(group) < foldFrom {
+			delete(groups, f)
+		}
+	}
+	return groups
+}
+
+func urgency(a progress.Active) int {
+	switch a.Activity {
+	case progress.Asking:
+		return 2
+	case progress.Retrying:
+		return 1
+	case progress.Working, progress.Judging:
+	}
+	return 0
+}
+
+func (f *frame) activeRow(a progress.Active) stepRow {
+	r := stepRow{mark: "●", style: green, name: a.Name, clock: clock(f.now.Sub(a.Since))}
+	if a.Attempt > 1 && a.Activity != progress.Judging {
+		r.details = append(r.details, fmt.Sprintf("attempt %d", a.Attempt))
+	}
+	switch a.Activity {
+	case progress.Asking:
+		r.mark, r.style = "?", yellow
+		r.details = append(r.details, "waits for approval")
+		r.output = a.Message
+	case progress.Retrying:
+		r.mark, r.style, r.clock = "↻", yellow, "in "+clock(a.Until.Sub(f.now)+time.Second-1)
+		r.output = a.Message
+	case progress.Judging:
+		r.details = append(r.details, "is being judged")
+		r.output = f.lastLine(a)
+	case progress.Working:
+		r.output = f.lastLine(a)
+	}
+	return r
+}
+
+// foldedRow is the row of several instances of one workstream, of which the first has gone on
+// the longest.
+func (f *frame) foldedRow(group []progress.Active) stepRow {
+	first := group[0]
+	r := f.activeRow(first)
+	r.name, r.details = first.Block+"[…]", []string{fmt.Sprintf("%d instances", len(group))}
+	switch first.Activity {
+	case progress.Judging:
+		r.details[0] += " are being judged"
+	case progress.Retrying:
+		r.details[0] += " to be tried again"
+	case progress.Working, progress.Asking:
+	}
+	if r.output != "" {
+		r.output = strings.TrimPrefix(first.Name, first.Block) + " " + r.output
+	}
+	return r
+}
+
+// stepRow writes the row of a step, with its name in a column of the given width.
+func (f *frame) stepRow(s stepRow, names int) row {
+	w := f.row()
+	w.add(none, "  ")
+	w.add(s.style, s.mark)
+	w.add(none, " ")
+	w.add(none, cut(OneLine(s.name), names))
+	w.to(markColumns + names + 2)
+	w.add(dim, s.clock)
+	w.to(w.used + w.gap + max(0, clockColumns-len(s.clock)))
+	for _, d := range s.details {
+		w.add(none, "  "+d)
+	}
+	if s.output != "" {
+		w.add(dim, "  "+s.output)
+	}
+	return w.row()
+}

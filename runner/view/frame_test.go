@@ -1,0 +1,131 @@
+package view
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/clipperhouse/displaywidth"
+	"github.com/google/go-cmp/cmp"
+
+	"prdrunner/checkpoint/state"
+	"prdrunner/runner"
+	"prdrunner/runner/plan"
+	"prdrunner/runner/progress"
+)
+
+// began is when the run of every frame began.
+func began() time.Time { return time.Date(2025, 12, 11, 10, 0, 0, 0, time.UTC) }
+
+// monorepo is the plan of a build of many packages, with a phase after it.
+func monorepo(packages int) *plan.Plan {
+	build := plan.Phase{Name: "build", Number: 1}
+	add := func(name string, d plan.Decision) {
+		build.Steps = append(build.Steps, plan.Step{Kind: plan.WorkstreamStep, Name: name, Decision: d})
+	}
+	add("a-name-so-long-that-it-takes-more-than-two-fifths-of-a-narrow-terminal", plan.Run)
+	add("fetch", plan.Run)
+	add("lint", plan.Reuse)
+	for i := range packages {
+		add(fmt.Sprintf("package[%q]", fmt.Sprint("p", i)), plan.Run)
+	}
+	build.Steps = append(build.Steps, plan.Step{Kind: plan.GateStep, Name: "vet (fetch)", Decision: plan.Run}, plan.Step{Kind: plan.GateStep, Name: "ready (build)", Decision: plan.Run})
+	phases := []plan.Phase{build}
+	for i := range 12 {
+		phases = append(phases, plan.Phase{Name: fmt.Sprint("phase-", i+2), Number: i + 2})
+	}
+	return &plan.Plan{Phases: phases}
+}
+
+func started(names ...string) []state.Event {
+	events := make([]state.Event, len(names))
+	for i, name := range names {
+		events[i] = state.WorkstreamStarted{Workstream: name, Attempt: 1}
+	}
+	return events
+}
+
+// frames are runs, with what has happened in each second.
+func frames() map[string][][]state.Event {
+	long := "a-name-so-long-that-it-takes-more-than-two-fifths-of-a-narrow-terminal"
+	failure := state.Failure{Message: "connection reset by peer"}
+	many := make([]string, 30)
+	for i := range many {
+		many[i] = fmt.Sprintf("package[%q]", fmt.Sprint("p", i))
+	}
+	phase := state.PhaseStarted{Phase: "build"}
+	return map[string][][]state.Event{
+		"nothing": {},
+		"few":     {{phase}, started(long, "fetch"), {state.WorkstreamCompleted{Workstream: long}}, started(`package["p0"]`)},
+		"attention": {{phase}, started("fetch", long, `package["p1"]`), {
+			state.WorkstreamAttemptFailed{Workstream: "fetch", Attempt: 1, Error: failure, RetryInMS: 8500},
+			state.WorkstreamFailed{Workstream: `package["p1"]`, Error: failure},
+			state.GateAsked{Verdict: state.Verdict{Gate: "ready (build)"}, Message: "Ship it?"},
+		}},
+		"judged":  {{phase}, started("fetch"), {state.WorkstreamSucceeded{Workstream: "fetch"}, state.GateStarted{Gate: "vet (fetch)", Attempt: 1}}},
+		"many":    {{phase}, started(many...), {state.WorkstreamCompleted{Workstream: many[3]}}, {state.WorkstreamAttemptFailed{Workstream: many[4], Attempt: 1, Error: failure, RetryInMS: 60000}}},
+		"between": {{phase}, started("fetch"), {state.WorkstreamCompleted{Workstream: "fetch"}, state.PhaseCompleted{Phase: "build"}}},
+	}
+}
+
+// frameOf returns the frame 65 seconds after a run began.
+func frameOf(happened [][]state.Event, width, height int) *frame {
+	p := progress.New(runner.Beginning{Plan: monorepo(40)})
+	for i, events := range happened {
+		p.Commit(state.Commit{Time: began().Add(time.Duration(i) * time.Second), Events: events})
+	}
+	return &frame{progress: p, now: began().Add(8 * time.Second), width: width, height: height, lastLine: func(a progress.Active) string {
+		return "compiling the files of " + a.Name + ", 日本語 and \x1b[2Jmore, of which there are rather many"
+	}}
+}
+
+// TestFrames holds what is shown of runs in narrow, usual and wide terminals.
+func TestFrames(t *testing.T) {
+	t.Parallel()
+	for name, happened := range frames() {
+		var got strings.Builder
+		for _, width := range []int{40, 60, 100, 200} {
+			fmt.Fprintf(&got, "-- %d columns --\n", width)
+			for _, r := range frameOf(happened, width, 24).rows() {
+				if columns := displaywidth.String(r.text); columns != r.columns || columns >= width {
+					t.Errorf("%s: a row takes %d columns of %d, and says %d: %q", name, columns, width, r.columns, r.text)
+				}
+				got.WriteString(strings.TrimRight(r.text, " ") + "\n")
+			}
+		}
+		compareGolden(t, filepath.Join("testdata", "frames", name+".txt"), got.String())
+	}
+}
+
+// TestFrameFits: a frame leaves a line of the screen free, however many steps run.
+func TestFrameFits(t *testing.T) {
+	t.Parallel()
+	for _, happened := range frames() {
+		for height := 6; height < 40; height++ {
+			if rows := len(frameOf(happened, 80, height).rows()); rows >= height {
+				t.Errorf("%d rows on a screen of %d", rows, height)
+			}
+		}
+	}
+}
+
+func compareGolden(t *testing.T, path, got string) {
+	t.Helper()
+	if flag.Lookup("update").Value.String() == "true" {
+		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Errorf("%s (-want +got, -update writes it):\n%s", path, diff)
+	}
+}
