@@ -175,7 +175,7 @@ func TestImport(t *testing.T) {
 
 	x := f.Lock()
 	e := checkpointtest.Started("S1", checkpointtest.Cashier())
-	e.Imported = snap.Document
+	e.Imported = &snap.Document.Document
 	checkpointtest.Must(t, x.Start(e))
 	s := x.State()
 	for name, want := range map[string]state.StepStatus{"WS1": state.Completed, "WS2": state.Succeeded, "WS3": state.Pending} {

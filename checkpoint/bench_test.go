@@ -7,6 +7,7 @@ import (
 
 	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/checkpointtest"
+	"prdrunner/checkpoint/document"
 	"prdrunner/checkpoint/journal"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
@@ -129,7 +130,7 @@ func BenchmarkDocument(b *testing.B) {
 	complete(b, x, 10000)
 	b.ReportAllocs()
 	for b.Loop() {
-		data, err := state.NewDocument(x.State()).Encode()
+		data, err := document.New(x.State()).Encode()
 		checkpointtest.Must(b, err)
 		b.SetBytes(int64(len(data)))
 	}

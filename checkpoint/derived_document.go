@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"prdrunner/checkpoint/disk"
+	"prdrunner/checkpoint/document"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
 )
@@ -128,7 +129,7 @@ func (d *derived) writeDocument(s *state.State) error { return d.writeWithDocume
 func (d *derived) writeWithDocument(s *state.State, before ...store.Entry) error {
 	names, size, all, began := before, 0, 0, d.now()
 	if d.written != s.Seq {
-		data, err := state.NewDocument(s).Encode()
+		data, err := document.New(s).Encode()
 		if err != nil {
 			return err
 		}

@@ -6,6 +6,7 @@ import (
 
 	"prdrunner/checkpoint/checkpointtest"
 	"prdrunner/checkpoint/disk"
+	"prdrunner/checkpoint/document"
 	"prdrunner/checkpoint/journal"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
@@ -48,7 +49,7 @@ func read(t *testing.T, lines []byte) {
 		t.Fatalf("neither damaged nor newer: %v", err)
 	}
 	if err == nil && fold.State != nil {
-		state.NewDocument(fold.State)
+		document.New(fold.State)
 		disk.NewRecovery(fold.State, &state.CheckpointRef{})
 		if end.Size+int64(len(end.Torn)) != int64(len(lines)) {
 			t.Fatalf("%d bytes valid, %d torn, of %d", end.Size, len(end.Torn), len(lines))

@@ -13,6 +13,7 @@ import (
 	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/checkpointtest"
 	"prdrunner/checkpoint/disk"
+	"prdrunner/checkpoint/document"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
 	"prdrunner/checkpoint/store/faults"
@@ -494,7 +495,7 @@ func TestDocumentBesideLostCheckpoints(t *testing.T) {
 		if err := x.WriteDerived(t.Context()); !errors.Is(err, faults.ErrDisk) {
 			t.Errorf("%s: %v", part, err)
 		}
-		d, err := state.DecodeDocument([]byte(f.Read("PRD-009.json")))
+		d, err := document.Decode([]byte(f.Read("PRD-009.json")))
 		if checkpointtest.Must(t, err); d.Runner.Seq != x.State().Seq {
 			t.Errorf("%s: the document is of commit %d, the session at %d", part, d.Runner.Seq, x.State().Seq)
 		}

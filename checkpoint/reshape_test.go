@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"prdrunner/checkpoint/checkpointtest"
+	"prdrunner/checkpoint/document"
 	"prdrunner/checkpoint/prune"
 	"prdrunner/checkpoint/state"
 )
@@ -47,7 +48,7 @@ func TestGoneWorkstreamsComeBackWithTheirRecords(t *testing.T) {
 			if w := x.State().Workstream("WS1"); (w != nil) != tt.kept || w != nil && w.Phase() != nil {
 				t.Errorf("while the workstream is removed, its record is %+v", w)
 			}
-			if d := state.NewDocument(x.State()); len(d.Completed)+len(d.GatesPassed) > 0 {
+			if d := document.New(x.State()); len(d.Completed)+len(d.GatesPassed) > 0 {
 				t.Errorf("the document shows a removed workstream: %+v", d)
 			}
 			checkpointtest.Must(t, x.Close())

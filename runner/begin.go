@@ -241,7 +241,10 @@ func (op *opening) startSession() error {
 	e := state.SessionStarted{
 		FormatVersion: state.FormatVersion, Session: uuid.NewString(), PRD: l.pipeline.ID, Title: l.pipeline.Title, Type: l.pipeline.Type,
 		Pipeline: l.opts.pipelineRef(), Document: l.facts.Document, Issue: l.facts.Issue, Git: l.git, Shape: plan.ShapeOf(l.pipeline), Sensitive: l.pipeline.Sensitive(), Variables: l.opts.recordableVariables(),
-		Acts: l.facts.Acts, Caller: l.opts.Caller, Imported: l.opts.Imported, By: l.opts.By, Version: l.opts.Version,
+		Acts: l.facts.Acts, Caller: l.opts.Caller, By: l.opts.By, Version: l.opts.Version,
+	}
+	if l.opts.Imported != nil {
+		e.Imported = &l.opts.Imported.Document
 	}
 	baseline, err := op.baseline()
 	if err != nil {

@@ -26,6 +26,7 @@ import (
 
 	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/bundle"
+	"prdrunner/checkpoint/document"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
 	"prdrunner/checkpoint/transfer"
@@ -622,7 +623,7 @@ func (w *world) checkDerived(after string, st *state.State) {
 	}
 	data, err := os.ReadFile(filepath.Join(w.dir, ".runner", "PRD-001.json"))
 	w.must(err)
-	doc, err := state.DecodeDocument(data)
+	doc, err := document.Decode(data)
 	w.must(err)
 	if err := errors.Join(doc.Validate(regexp.MustCompile(`PRD-\d{3,}`)), doc.Matches(st)); err != nil {
 		t.Fatalf("after %s the document is invalid or does not match the state: %v\n%s", after, err, data)

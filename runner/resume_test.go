@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"prdrunner/checkpoint/document"
 	"prdrunner/checkpoint/state"
 	"prdrunner/runner"
 	"prdrunner/runner/plan"
@@ -117,23 +118,23 @@ phase "two" {
   workstream "b" { script = "echo b >> ran" }
 }
 `
-	document := func(prd string, passed, pending []string) func(*runner.Options) {
+	written := func(prd string, passed, pending []string) func(*runner.Options) {
 		return func(o *runner.Options) {
-			o.Imported = &state.Document{
+			o.Imported = &document.File{Document: state.Document{
 				PRD: prd, Status: state.StatusPaused, Timestamp: "2025-12-11T10:16:00Z",
 				Completed: []string{"a"}, Pending: []string{"b"}, GatesPassed: passed, GatesPending: pending,
-			}
+			}}
 		}
 	}
 	lint := []string{"lint"}
 	b := newBench(t, src)
-	b.must(state.StatusComplete, document("PRD-001", nil, lint))
+	b.must(state.StatusComplete, written("PRD-001", nil, lint))
 	b.wantRan("lint", "b")
 	b = newBench(t, src)
-	b.must(state.StatusComplete, document("PRD-001", lint, nil))
+	b.must(state.StatusComplete, written("PRD-001", lint, nil))
 	b.wantRan("b")
 	b = newBench(t, src)
-	_, err := b.build(document("PRD-002", lint, nil))
+	_, err := b.build(written("PRD-002", lint, nil))
 	var refused *runner.ImportError
 	if !errors.As(err, &refused) {
 		t.Errorf("error %v, want a refusal of another PRD's document", err)

@@ -38,6 +38,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/document"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/workspace"
 	"prdrunner/checkpoint/workspace/git"
@@ -73,11 +74,11 @@ type Options struct {
 	By        state.Actor
 	Version   string
 
-	Fresh             bool            // begin a new session even if there is an unfinished one
-	NoCache           bool            // run workstreams even if an earlier run has their result
-	Imported          *state.Document // begin from a hand-written document
-	Predecessor       *state.State    // begin from this archived complete session; nil: from the current session, if that is complete
-	Parallel          int             // the maximum number of processes at once; 0: number of CPUs
+	Fresh             bool           // begin a new session even if there is an unfinished one
+	NoCache           bool           // run workstreams even if an earlier run has their result
+	Imported          *document.File // begin from a hand-written document
+	Predecessor       *state.State   // begin from this archived complete session; nil: from the current session, if that is complete
+	Parallel          int            // the maximum number of processes at once; 0: number of CPUs
 	KeepGoing         bool
 	RaiseBudget       bool // budgets that are used up count anew
 	PauseAtGates      bool // stop for review after every gate

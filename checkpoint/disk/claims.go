@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"path/filepath"
 
+	"prdrunner/checkpoint/document"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
 )
@@ -20,7 +21,7 @@ type Claim struct {
 }
 
 // ReadDocument returns the PRD document, nil if there is none.
-func (l *Layout) ReadDocument(prd string) (*state.Document, error) {
+func (l *Layout) ReadDocument(prd string) (*document.File, error) {
 	path := l.DocumentPath(prd)
 	data, err := store.ReadFile(l.FS, path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -29,7 +30,7 @@ func (l *Layout) ReadDocument(prd string) (*state.Document, error) {
 	if err != nil {
 		return nil, err
 	}
-	d, err := state.DecodeDocument(data)
+	d, err := document.Decode(data)
 	var version *state.VersionError
 	switch {
 	case errors.As(err, &version):
@@ -45,7 +46,7 @@ func (l *Layout) ReadDocument(prd string) (*state.Document, error) {
 // makes no claim, since Runner rebuilds both from the journal. A file that can't be read
 // may make any claim, and is an error. A manifest of a newer version is a *VersionError,
 // since rebuilding the manifest would overwrite it.
-func (l *Layout) ReadClaims(prd, dir string, d *state.Document) ([]Claim, error) {
+func (l *Layout) ReadClaims(prd, dir string, d *document.File) ([]Claim, error) {
 	var found []Claim
 	if d != nil && d.Runner != nil && d.Intact() {
 		found = append(found, Claim{l.DocumentPath(prd), d.Runner.Session, d.Runner.Seq})

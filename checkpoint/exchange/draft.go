@@ -132,7 +132,7 @@ func (d *draft) finish() (*Taken, error) {
 	if err := d.findArtifacts(); err != nil {
 		return nil, err
 	}
-	d.taken.Document = d.document()
+	d.taken.Document.Document = d.document()
 	d.taken.warnUncertain()
 	if err := d.taken.Document.CheckWritten(d.to.PRD, &d.to.Shape); err != nil {
 		return nil, err

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"prdrunner/checkpoint/disk"
+	"prdrunner/checkpoint/document"
 	"prdrunner/checkpoint/state"
 )
 
@@ -101,7 +102,7 @@ type Target struct {
 
 // Taken is a checkpoint of another tool as a PRD document.
 type Taken struct {
-	Document state.Document
+	Document document.File
 	Files    []string // that were read
 	NoPlace  []string // what the files have and a session can't hold
 	Warnings []string // what a person should know before the session begins

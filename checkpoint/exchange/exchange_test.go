@@ -16,6 +16,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"go.yaml.in/yaml/v3"
 
+	"prdrunner/checkpoint/document"
 	"prdrunner/checkpoint/exchange"
 	"prdrunner/checkpoint/state"
 )
@@ -91,9 +92,9 @@ func TestImportOfExamples(t *testing.T) {
 				t.Fatal(err)
 			}
 			got, err := json.MarshalIndent(struct {
-				Document state.Document `json:"document"`
-				NoPlace  []string       `json:"no_place"`
-				Warnings []string       `json:"warnings"`
+				Document document.File `json:"document"`
+				NoPlace  []string      `json:"no_place"`
+				Warnings []string      `json:"warnings"`
 			}{taken.Document, taken.NoPlace, taken.Warnings}, "", "  ")
 			if err != nil {
 				t.Fatal(err)
@@ -118,13 +119,13 @@ func TestImportOfExamples(t *testing.T) {
 }
 
 // begin begins a session from a document, as it is read from its file.
-func begin(t *testing.T, to exchange.Target, d state.Document) *state.State {
+func begin(t *testing.T, to exchange.Target, d document.File) *state.State {
 	t.Helper()
 	data, err := d.Encode()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if d, err = state.DecodeDocument(data); err != nil {
+	if d, err = document.Decode(data); err != nil {
 		t.Fatal(err)
 	}
 	if err := d.CheckWritten(to.PRD, &to.Shape); err != nil {
@@ -132,7 +133,7 @@ func begin(t *testing.T, to exchange.Target, d state.Document) *state.State {
 	}
 	st := &state.State{}
 	err = st.Apply(state.Commit{Time: now, Events: []state.Event{state.SessionStarted{
-		FormatVersion: state.FormatVersion, Session: "b", PRD: to.PRD, Title: to.Title, Shape: to.Shape, Imported: &d,
+		FormatVersion: state.FormatVersion, Session: "b", PRD: to.PRD, Title: to.Title, Shape: to.Shape, Imported: &d.Document,
 	}}})
 	if err != nil {
 		t.Fatal(err)

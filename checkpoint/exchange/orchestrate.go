@@ -10,6 +10,7 @@ import (
 	"unicode"
 
 	"prdrunner/checkpoint/disk"
+	"prdrunner/checkpoint/document"
 	"prdrunner/checkpoint/state"
 )
 
@@ -72,7 +73,7 @@ func exportOrchestrate(s Source, write func(File) error) error {
 	if st.Document != nil {
 		c.Workflow[planPath] = plain(st.Document.Path)
 	}
-	if d := state.NewDocument(st); d.Error != nil {
+	if d := document.New(st); d.Error != nil {
 		c.LastError = &orchestrateError{d.Error.Workstream, d.Error.Message, d.Error.File, d.Error.Line}
 	}
 	data, err := json.MarshalIndent(c, "", "  ")

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/document"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
 )
@@ -38,7 +39,7 @@ func CheckFree(s *checkpoint.Store, prd string) error {
 
 // Place writes a document where the next build of its PRD begins from it, and returns the
 // path. It refuses with an *OccupiedError if the PRD has a session or a document.
-func Place(ctx context.Context, s *checkpoint.Store, d state.Document) (path string, err error) {
+func Place(ctx context.Context, s *checkpoint.Store, d document.File) (path string, err error) {
 	data, err := d.Encode()
 	if err != nil {
 		return "", err

@@ -38,7 +38,7 @@ func TestPlace(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = x.Start(state.SessionStarted{Session: "b", PRD: "PRD-042", Shape: targets()[exchange.Crunch].Shape, Imported: &taken.Document})
+	err = x.Start(state.SessionStarted{Session: "b", PRD: "PRD-042", Shape: targets()[exchange.Crunch].Shape, Imported: &taken.Document.Document})
 	if err := errors.Join(err, x.Commit(t.Context()), x.Close()); err != nil {
 		t.Fatal(err)
 	}

@@ -6,12 +6,13 @@ import (
 	"strconv"
 	"strings"
 
+	"prdrunner/checkpoint/document"
 	"prdrunner/checkpoint/state"
 )
 
 // exportPRD writes the PRD document without what Runner adds to it.
 func exportPRD(s Source, write func(File) error) error {
-	d := state.NewDocument(s.State)
+	d := document.New(s.State)
 	d.Runner = nil
 	data, err := d.Encode()
 	if err != nil {
@@ -27,7 +28,7 @@ func importPRD(path string, to Target) (*Taken, error) {
 	if err != nil {
 		return nil, err
 	}
-	d, err := state.DecodeDocument(data)
+	d, err := document.Decode(data)
 	if err != nil {
 		return nil, err
 	}
@@ -40,10 +41,10 @@ func importPRD(path string, to Target) (*Taken, error) {
 	if d.Imported == nil {
 		d.Imported = &state.Imported{Format: string(PRD)}
 	}
-	dropFindingGates(&d, to.Shape, taken)
-	addUnnamed(&d, to.Shape, taken)
+	dropFindingGates(&d.Document, to.Shape, taken)
+	addUnnamed(&d.Document, to.Shape, taken)
 	if d.Status != state.StatusInitialized {
-		d.Imported.Uncertain = uncertain(d, to.Shape)
+		d.Imported.Uncertain = uncertain(d.Document, to.Shape)
 	}
 	if err := d.CheckWritten(to.PRD, &to.Shape); err != nil {
 		return nil, err
@@ -106,7 +107,7 @@ func PRDOf(path string) string {
 	if err != nil {
 		return ""
 	}
-	d, err := state.DecodeDocument(data)
+	d, err := document.Decode(data)
 	if err != nil {
 		return ""
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"prdrunner/checkpoint/disk"
+	"prdrunner/checkpoint/document"
 	"prdrunner/checkpoint/exchange"
 	"prdrunner/checkpoint/state"
 )
@@ -39,7 +40,7 @@ func TestRoundTripOfExamples(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(normal(first.Document), normal(second.Document), options()...); diff != "" {
+			if diff := cmp.Diff(normal(first.Document.Document), normal(second.Document.Document), options()...); diff != "" {
 				t.Errorf("-first +second:\n%s", diff)
 			}
 		})
@@ -59,7 +60,6 @@ func judge(st *state.State) {
 // none, and the order of names.
 func options() []cmp.Option {
 	return []cmp.Option{
-		cmpopts.IgnoreUnexported(state.Document{}),
 		cmpopts.IgnoreFields(state.Document{}, "Timestamp"),
 		cmpopts.IgnoreFields(state.Imported{}, "Session", "Checkpoint", "CreatedAt"),
 		cmpopts.IgnoreFields(state.ImportedResult{}, "CompletedAt"),
@@ -182,7 +182,7 @@ func shape() state.Shape {
 // session returns a session that has something of everything that some format can hold.
 func session(t *testing.T) *state.State {
 	t.Helper()
-	document := state.Document{
+	written := state.Document{
 		PRD: "PRD-003", Title: "Everything", CurrentPhase: 2, Status: state.StatusPaused,
 		Completed: []string{"a", "b"}, Pending: []string{"c"}, Artifacts: map[string][]string{"a": {"a.go", "a_test.go"}, "b": {"b.txt"}},
 		Timestamp:   now.Format(time.RFC3339),
@@ -204,14 +204,14 @@ func session(t *testing.T) *state.State {
 			Git:       &state.ImportedGit{Branch: "main", Commit: "0123456789012345678901234567890123456789"},
 		},
 	}
-	return begin(t, exchange.Target{PRD: document.PRD, Title: document.Title, Shape: shape()}, document)
+	return begin(t, exchange.Target{PRD: written.PRD, Title: written.Title, Shape: shape()}, document.File{Document: written})
 }
 
 // compareSessions compares what both sessions can have by a format.
 func compareSessions(t *testing.T, format exchange.Format, was, is *state.State) {
 	t.Helper()
 	compare := func(what string, was, is any) {
-		if diff := cmp.Diff(was, is, cmpopts.EquateEmpty(), cmpopts.IgnoreUnexported(state.Document{})); diff != "" {
+		if diff := cmp.Diff(was, is, cmpopts.EquateEmpty()); diff != "" {
 			t.Errorf("%s (-was +is):\n%s", what, diff)
 		}
 	}

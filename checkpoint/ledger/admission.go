@@ -3,7 +3,6 @@ package ledger
 import (
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 )
 
@@ -212,14 +211,12 @@ func (e *CapturedError) Error() string {
 // noteOf returns a note as the notes of a session have it: two reports that come to the same
 // line of the document are the same note. The document holds valid UTF-8 only.
 func noteOf(r Report) Note {
-	file, change := validUTF8(r.File), validUTF8(r.Change)
+	file, change := Text(r.File.ValidUTF8()), Text(r.Change.ValidUTF8())
 	if r.Kind == NoteCleanup {
 		return Note{Kind: r.Kind, Change: CleanupText(file, change)}
 	}
 	return Note{Kind: r.Kind, File: file, Change: change}
 }
-
-func validUTF8(t Text) Text { return Text(strings.ToValidUTF8(string(t), "\uFFFD")) }
 
 func (n Note) size() int { return len(n.File) + len(n.Change) + entryOverhead }
 

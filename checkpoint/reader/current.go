@@ -7,6 +7,7 @@ import (
 	"io/fs"
 
 	"prdrunner/checkpoint/disk"
+	"prdrunner/checkpoint/document"
 	"prdrunner/checkpoint/journal"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
@@ -17,10 +18,10 @@ var ErrNoSession = errors.New("no session")
 
 // Current is the current session of a PRD.
 type Current struct {
-	State      *state.State    // the fold of the journal and the rescue copy, from which the next owner continues; nil: there is only a handwritten document
-	Document   *state.Document // nil: not written yet
-	TornBytes  int             // bytes of an incomplete last line, which an interrupted write left or, if there is an owner, a write in progress
-	RescuePath string          // "": there is no rescue copy that continues this journal
+	State      *state.State   // the fold of the journal and the rescue copy, from which the next owner continues; nil: there is only a handwritten document
+	Document   *document.File // nil: not written yet
+	TornBytes  int            // bytes of an incomplete last line, which an interrupted write left or, if there is an owner, a write in progress
+	RescuePath string         // "": there is no rescue copy that continues this journal
 
 	Import *disk.PendingImport // nil: no import was interrupted
 }
@@ -74,7 +75,7 @@ func (r Reader) readCurrent(prd string) (*Current, error) {
 }
 
 // loadDocument returns the Current of a PRD without a journal.
-func (r Reader) loadDocument(prd string, d *state.Document, claims []disk.Claim, damaged *state.DamagedError) (*Current, error) {
+func (r Reader) loadDocument(prd string, d *document.File, claims []disk.Claim, damaged *state.DamagedError) (*Current, error) {
 	if err := r.JournalMissing(prd, d, claims); err != nil {
 		again, unreadable := r.Layout.ReadDocument(prd)
 		indexed, unknown := store.Exists(r.Layout.FS, r.Layout.ManifestPath(prd))
@@ -94,7 +95,7 @@ func (r Reader) loadDocument(prd string, d *state.Document, claims []disk.Claim,
 
 // JournalMissing returns a *state.DamagedError if a PRD without a journal has files that
 // were derived from one.
-func (r Reader) JournalMissing(prd string, d *state.Document, claims []disk.Claim) error {
+func (r Reader) JournalMissing(prd string, d *document.File, claims []disk.Claim) error {
 	if len(claims) == 0 && d != nil && d.Runner != nil { // edited after Runner wrote it, so that it is no claim
 		claims = []disk.Claim{{Path: r.Layout.DocumentPath(prd), Seq: d.Runner.Seq}}
 	}

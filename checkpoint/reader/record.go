@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 
 	"prdrunner/checkpoint/disk"
+	"prdrunner/checkpoint/document"
 	"prdrunner/checkpoint/journal"
 	"prdrunner/checkpoint/state"
 )
@@ -62,7 +63,7 @@ func (r Reader) tracesOf(p disk.SessionDir) (*traces, error) {
 	if err != nil {
 		return nil, fmt.Errorf("look for checkpoints: %w", err)
 	}
-	var d *state.Document
+	var d *document.File
 	if p.Place == disk.PlaceCurrent {
 		var damaged *state.DamagedError
 		if d, err = r.Layout.ReadDocument(p.PRD); err != nil && !errors.As(err, &damaged) {

@@ -36,11 +36,11 @@ func (s *State) applyReports(at time.Time, e ReportsReceived) error {
 func (n *Notes) add(r ledger.Report) {
 	switch r.Kind {
 	case ledger.NoteESLintFix:
-		n.ESLintFixes = append(n.ESLintFixes, Fix{File: validUTF8(r.File), Change: validUTF8(r.Change)})
+		n.ESLintFixes = append(n.ESLintFixes, Fix{File: r.File.ValidUTF8(), Change: r.Change.ValidUTF8()})
 	case ledger.NoteKeyFix:
-		n.KeyFixes = append(n.KeyFixes, Fix{File: validUTF8(r.File), Change: validUTF8(r.Change)})
+		n.KeyFixes = append(n.KeyFixes, Fix{File: r.File.ValidUTF8(), Change: r.Change.ValidUTF8()})
 	case ledger.NoteCleanup:
-		n.CleanupDone = append(n.CleanupDone, validUTF8(ledger.CleanupText(r.File, r.Change)))
+		n.CleanupDone = append(n.CleanupDone, ledger.CleanupText(r.File, r.Change).ValidUTF8())
 	}
 }
 

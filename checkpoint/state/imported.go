@@ -1,9 +1,7 @@
 package state
 
 import (
-	"encoding/json"
 	"fmt"
-	"maps"
 	"slices"
 	"time"
 
@@ -68,45 +66,6 @@ type ImportedIssue struct {
 type ImportedGit struct {
 	Branch string `json:"branch,omitempty"`
 	Commit string `json:"commit,omitempty"`
-}
-
-// imported reports the rules that the imported part of a document breaks.
-func (v *violations) imported(d Document) {
-	i := d.Imported
-	if i == nil {
-		return
-	}
-	const field = "imported"
-	v.require(i.Format != "", field, "imported needs a format: the tool whose checkpoint it is")
-	for name, at := range map[string]string{"created_at": i.CreatedAt, "phase_started_at": i.PhaseStartedAt} {
-		v.require(at == "" || isTimestamp(at), joinField(field, name), "imported.%s must be an ISO 8601 time, not %q", name, at)
-	}
-	v.require(i.PhaseAttempt >= 0, "imported.phase_attempt", "imported.phase_attempt must not be negative")
-	v.require(i.IterationCount >= 0, "imported.iteration_count", "imported.iteration_count must not be negative")
-	for _, name := range slices.Sorted(maps.Keys(i.Results)) {
-		path := joinField("imported.results", name)
-		v.require(slices.Contains(d.Completed, name), path, "%s is the result of a workstream that is not completed", path)
-		at := i.Results[name].CompletedAt
-		v.require(at == "" || isTimestamp(at), joinField(path, "completed_at"), "%s.completed_at must be an ISO 8601 time, not %q", path, at)
-	}
-	for n, name := range i.Uncertain {
-		at := fmt.Sprintf("imported.uncertain[%d]", n)
-		v.require(slices.Contains(d.Pending, name) || slices.Contains(d.InProgress, name), at, "%s is %q, which is not pending or in progress", at, name)
-	}
-	for _, name := range slices.Sorted(maps.Keys(i.Metrics)) {
-		v.require(isMetric(i.Metrics[name]), joinField("imported.metrics", name), "imported.metrics.%s must be a number, a text, true or false", name)
-	}
-	if i.Issue != nil {
-		v.require(i.Issue.Title != "", "imported.issue", "imported.issue needs a title")
-	}
-}
-
-func isMetric(value any) bool {
-	switch value.(type) {
-	case json.Number, string, bool:
-		return true
-	}
-	return false
 }
 
 // adoptImported takes over what the checkpoint of another tool recorded. The workstreams
@@ -217,12 +176,23 @@ func sortedNames(names []string) []string {
 }
 
 // importedTime returns a time of a document, or another one if the document has none.
-// CheckWritten has refused what is no time.
+// Package document has refused what is no time.
 func importedTime(text string, otherwise time.Time) time.Time {
-	if at, ok := parseTimestamp(text); ok {
+	if at, ok := ParseTimestamp(text); ok {
 		return at
 	}
 	return otherwise
+}
+
+// ParseTimestamp parses an ISO 8601 time in one of the forms that people and programs write.
+// One without a zone is in UTC.
+func ParseTimestamp(s string) (time.Time, bool) {
+	for _, layout := range []string{time.RFC3339Nano, "2006-01-02T15:04Z07:00", "2006-01-02T15:04:05Z0700", "2006-01-02T15:04:05", "20060102T150405Z0700", "2006-01-02"} {
+		if at, err := time.Parse(layout, s); err == nil {
+			return at.UTC(), true
+		}
+	}
+	return time.Time{}, false
 }
 
 // setIn sets an entry of a map, which it makes first if necessary.

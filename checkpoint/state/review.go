@@ -88,16 +88,6 @@ func importedReview(a *AdversarialReview, at time.Time) *Review {
 	return r
 }
 
-// forDocument returns the review as the PRD document has it, nil before the first verdict.
-func (r *Review) forDocument() *AdversarialReview {
-	if r == nil || r.Verdict == "" {
-		return nil
-	}
-	return &AdversarialReview{
-		Verdict: r.Verdict, P0Count: r.P0, P1Count: r.P1, Attempt: r.JudgedAttempt, FindingsPath: validUTF8(r.Path), OverrideReason: validUTF8(r.Reason),
-	}
-}
-
 // Describe returns the verdict with its counts.
 func (r *Review) Describe() string {
 	if r.Verdict == "" {

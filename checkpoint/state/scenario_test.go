@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"prdrunner/checkpoint/checkpointtest"
+	"prdrunner/checkpoint/document"
 	"prdrunner/checkpoint/ledger"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/workspace"
@@ -571,9 +572,9 @@ func TestScenarios(t *testing.T) {
 			p.begin(small("S1"))
 			happens(p)
 			got := indented(t, struct {
-				State    *state.State   `json:"state"`
-				Document state.Document `json:"document"`
-			}{p.State, state.NewDocument(p.State)})
+				State    *state.State  `json:"state"`
+				Document document.File `json:"document"`
+			}{p.State, document.New(p.State)})
 			compareGolden(t, filepath.Join("testdata", "scenarios", name+".json"), got)
 			for i, c := range p.copies {
 				if diff := cmp.Diff(p.were[i], indented(t, c)); diff != "" {

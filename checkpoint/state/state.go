@@ -1,11 +1,10 @@
-// Package state defines the events of a session, the state that they fold into, and the PRD
-// document.
+// Package state defines the events of a session and the state that they fold into.
 //
-//	Event → Commit (events that become durable together) → State.Apply → State → NewDocument
+//	Event → Commit (events that become durable together) → State.Apply → State
 //
 // Everything here is a value or a pure function of values: no files, no locks, no clock.
-// Package journal writes commits and reads them back, and package checkpoint keeps them in
-// a state directory.
+// Package journal writes commits and reads them back, package document makes the PRD document
+// of a state, and package checkpoint keeps both in a state directory.
 //
 // Read event.go for the events, state.go for the state, and apply.go for the fold. To
 // add an event, add a type in event.go, a kind in event_kind.go and a case in apply.go.

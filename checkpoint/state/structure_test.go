@@ -2,7 +2,6 @@ package state_test
 
 import (
 	"encoding/json"
-	"errors"
 	"testing"
 
 	"prdrunner/checkpoint/checkpointtest"
@@ -29,49 +28,6 @@ func TestStructure(t *testing.T) {
 		checkpointtest.Must(t, f.CheckStructure())
 		if breaks(f.State); f.CheckStructure() == nil {
 			t.Errorf("%s: it is accepted", name)
-		}
-	}
-}
-
-// TestDocumentOfAState: the document of a state names each workstream and gate of the
-// pipeline once. Skipped ones may be absent.
-func TestDocumentOfAState(t *testing.T) {
-	t.Parallel()
-	f := &fold{T: t, State: &state.State{}}
-	f.apply(small("S1"), state.GateSkipped{Gate: approve}, state.WorkstreamSkipped{Workstream: "B"})
-	d := state.NewDocument(f.State)
-	checkpointtest.Must(t, d.Matches(f.State))
-	for name, breaks := range map[string]func(d *state.Document){
-		"a workstream is missing":     func(d *state.Document) { d.Pending = d.Pending[1:] },
-		"a workstream is named twice": func(d *state.Document) { d.Completed = []string{"A"} },
-		"a gate is missing":           func(d *state.Document) { d.GatesPending = nil },
-		"a skipped gate is named":     func(d *state.Document) { d.GatesPassed = []string{approve} },
-	} {
-		broken := state.NewDocument(f.State)
-		if breaks(&broken); !errors.Is(broken.Matches(f.State), state.ErrDocument) {
-			t.Errorf("%s: it matches", name)
-		}
-	}
-}
-
-// TestErrorOfADocument: the error of a failed session names a workstream, or what owns the
-// gate that failed, and has a message.
-func TestErrorOfADocument(t *testing.T) {
-	t.Parallel()
-	for _, tt := range []struct {
-		failure             state.Failure
-		workstream, message string
-	}{
-		{state.Failure{Workstream: "A", Gate: lint, Message: "no"}, "A", "no"},
-		{state.Failure{Gate: approve, Message: "no"}, "build", "no"},
-		{state.Failure{}, "checkpoint", "failed"},
-	} {
-		f := &fold{T: t, State: &state.State{}}
-		f.apply(small("S1"), state.SessionFailed{Error: tt.failure})
-		d := state.NewDocument(f.State)
-		checkpointtest.Must(t, d.Validate(nil))
-		if d.Error == nil || d.Error.Workstream != tt.workstream || d.Error.Message != tt.message {
-			t.Errorf("%+v: %+v", tt.failure, d.Error)
 		}
 	}
 }

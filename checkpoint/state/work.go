@@ -35,6 +35,16 @@ func (w *Workstream) Finished() bool {
 	return w.Status == Completed || w.Status == Skipped || w.FailureAllowed()
 }
 
+// Finished reports whether the session needs nothing more of the phase's workstreams.
+func (p *Phase) Finished() bool {
+	for _, w := range p.Workstreams {
+		if !w.Finished() {
+			return false
+		}
+	}
+	return true
+}
+
 // WorkOf returns a workstream's recorded work in the form of the event that recorded it.
 func (s *State) WorkOf(w *Workstream) *Work {
 	work := &Work{

@@ -7,6 +7,7 @@ package text
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 	"unicode/utf8"
 )
 
@@ -22,6 +23,9 @@ func List(list []string) []Text {
 	}
 	return all
 }
+
+// ValidUTF8 returns the text with U+FFFD in place of bytes that are not valid UTF-8.
+func (t Text) ValidUTF8() string { return strings.ToValidUTF8(string(t), "\uFFFD") }
 
 type encodedText struct {
 	Base64 []byte `json:"base64"`

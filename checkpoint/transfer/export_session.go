@@ -15,6 +15,7 @@ import (
 	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/bundle"
 	"prdrunner/checkpoint/disk"
+	"prdrunner/checkpoint/document"
 	"prdrunner/checkpoint/journal"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
@@ -72,7 +73,7 @@ func (x *exporting) gather(ctx context.Context, logs bool) error {
 
 // readDocument returns the document of the current session. It is nil if it is damaged,
 // and for an archived session, whose state is in its journal.
-func (x *exporting) readDocument() (*state.Document, error) {
+func (x *exporting) readDocument() (*document.File, error) {
 	if x.dir != x.store.Layout().PRDDir(x.prd) {
 		return nil, nil
 	}
@@ -181,10 +182,10 @@ func (x *exporting) addCheckpoint(name, id string, size int64) {
 
 // gatherDerived adds the document and the index. It takes the files if they belong to the
 // exported commit, and encodes both from the state otherwise.
-func (x *exporting) gatherDerived(d *state.Document) error {
-	document, err := store.ReadFile(x.store.FS(), x.store.Layout().DocumentPath(x.prd))
+func (x *exporting) gatherDerived(d *document.File) error {
+	data, err := store.ReadFile(x.store.FS(), x.store.Layout().DocumentPath(x.prd))
 	if err != nil || d == nil || !d.Intact() || d.Runner.Session != x.state.Session || d.Runner.Seq != x.state.Seq {
-		if document, err = state.NewDocument(x.state).Encode(); err != nil {
+		if data, err = document.New(x.state).Encode(); err != nil {
 			return err
 		}
 	}
@@ -195,7 +196,7 @@ func (x *exporting) gatherDerived(d *state.Document) error {
 			return err
 		}
 	}
-	x.addBytes(exportDocument, document)
+	x.addBytes(exportDocument, data)
 	x.addBytes(disk.ManifestName, index)
 	return nil
 }

@@ -13,6 +13,7 @@ import (
 
 	"prdrunner/checkpoint/bundle"
 	"prdrunner/checkpoint/disk"
+	"prdrunner/checkpoint/document"
 	"prdrunner/checkpoint/journal"
 	"prdrunner/checkpoint/state"
 )
@@ -214,8 +215,8 @@ func isCommit(name string) bool {
 func (k *checking) derived() error {
 	data, err := k.readMember(exportDocument, maxMember)
 	if err == nil {
-		var d state.Document
-		if d, err = state.DecodeDocument(data); err == nil && (!d.Intact() || d.PRD != k.PRD || d.Runner.Session != k.Session || d.Runner.Seq != k.Seq) {
+		var d document.File
+		if d, err = document.Decode(data); err == nil && (!d.Intact() || d.PRD != k.PRD || d.Runner.Session != k.Session || d.Runner.Seq != k.Seq) {
 			err = errors.New("it is not the document of this session")
 		}
 	}

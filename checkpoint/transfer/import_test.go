@@ -16,6 +16,7 @@ import (
 	"prdrunner/checkpoint/bundle"
 	"prdrunner/checkpoint/checkpointtest"
 	"prdrunner/checkpoint/disk"
+	"prdrunner/checkpoint/document"
 	"prdrunner/checkpoint/journal"
 	"prdrunner/checkpoint/prune"
 	"prdrunner/checkpoint/rollback"
@@ -191,7 +192,7 @@ func (a *archived) tell(t *testing.T, events ...state.Event) {
 	a.members = map[string][]byte{disk.JournalName: lines}
 	a.header.Seq, a.header.Sum = f.State.Seq, prev
 	var err error
-	a.members["document.json"], err = state.NewDocument(f.State).Encode()
+	a.members["document.json"], err = document.New(f.State).Encode()
 	checkpointtest.Must(t, err)
 	a.members[disk.ManifestName], err = disk.NewManifest(f.State).Encode()
 	checkpointtest.Must(t, err)

@@ -9,6 +9,7 @@ import (
 
 	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/disk"
+	"prdrunner/checkpoint/document"
 	"prdrunner/checkpoint/reader"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
@@ -18,9 +19,9 @@ import (
 // one is missing or older than the journal: Runner writes each some time after the commit
 // from which it is made.
 func checkDerived(s *checkpoint.Store, at reader.StoredSession) []*state.DamagedError {
-	document := s.Layout().DocumentPath(at.PRD)
+	path := s.Layout().DocumentPath(at.PRD)
 	if at.Place != disk.PlaceCurrent {
-		document = filepath.Join(at.Dir, filepath.Base(document))
+		path = filepath.Join(at.Dir, filepath.Base(path))
 	}
 	var found []*state.DamagedError
 	note := func(path string, err error) {
@@ -32,7 +33,7 @@ func checkDerived(s *checkpoint.Store, at reader.StoredSession) []*state.Damaged
 			Remedy: "the next command that changes the session writes it anew, such as runner checkpoint rebuild " + at.PRD,
 		})
 	}
-	note(document, documentWhole(s.FS(), document))
+	note(path, documentWhole(s.FS(), path))
 	_, err := s.Layout().ReadManifest(at.Dir)
 	note(filepath.Join(at.Dir, disk.ManifestName), err)
 	return found
@@ -47,7 +48,7 @@ func documentWhole(fsys store.FS, path string) error {
 	if err != nil {
 		return err
 	}
-	d, err := state.DecodeDocument(data)
+	d, err := document.Decode(data)
 	switch {
 	case err != nil:
 		return err

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"prdrunner/checkpoint/checkpointtest"
+	"prdrunner/checkpoint/document"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/validate"
 )
@@ -16,9 +17,9 @@ func TestDocument(t *testing.T) {
 	f := checkpointtest.InMemory(t)
 	checkpointtest.Stopped(f)
 	whole := f.Read("PRD-009.json")
-	d, err := state.DecodeDocument(whole)
+	d, err := document.Decode(whole)
 	checkpointtest.Must(t, err)
-	encoded := func(change func(d *state.Document)) []byte {
+	encoded := func(change func(d *document.File)) []byte {
 		r := *d.Runner
 		changed := d
 		changed.Runner = &r
@@ -27,13 +28,13 @@ func TestDocument(t *testing.T) {
 		checkpointtest.Must(t, err)
 		return data
 	}
-	older := encoded(func(d *state.Document) { d.Runner.FormatVersion = "1.0" })
+	older := encoded(func(d *document.File) { d.Runner.FormatVersion = "1.0" })
 	for name, tt := range map[string]struct {
 		document []byte
 		damage   string // part of what is found; "": nothing
 	}{
 		"as it was":                       {whole, ""},
-		"written by hand":                 {encoded(func(d *state.Document) { d.Runner = nil }), ""},
+		"written by hand":                 {encoded(func(d *document.File) { d.Runner = nil }), ""},
 		"written by hand, with a mistake": {[]byte(`{"prd": 9}`), "prd"},
 		"without its own part, with a checksum elsewhere": {[]byte(`{"prd": "PRD-009", "checksum": "x"}`), "its checksum is wrong"},
 		"with other content":                              {[]byte(strings.Replace(string(whole), "Cashier", "Cashiers", 1)), "its checksum is wrong"},

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/document"
 	"prdrunner/checkpoint/prune"
 	"prdrunner/checkpoint/reader"
 	"prdrunner/checkpoint/state"
@@ -186,7 +187,7 @@ func (b *build) newStarter() *begin.Starter {
 			o.Caller = b.caller
 			return o
 		},
-		StateOfDocument: func(d *state.Document) (*state.State, error) {
+		StateOfDocument: func(d *document.File) (*state.State, error) {
 			if err := b.CheckDocument(b.env, d); err != nil {
 				return nil, err
 			}

@@ -159,21 +159,21 @@ func (d *desk) holds(name, want string) {
 }
 
 // document returns the PRD document as it is on disk.
-func (d *desk) document() document {
+func (d *desk) document() progress {
 	d.t.Helper()
 	data, err := os.ReadFile(d.path(".runner/PRD-001.json"))
 	if err != nil {
 		d.t.Fatal(err)
 	}
-	var doc document
+	var doc progress
 	if err := json.Unmarshal(data, &doc); err != nil {
 		d.t.Fatal(err)
 	}
 	return doc
 }
 
-// document holds the fields of the PRD document that depend on workstreams and gates.
-type document struct {
+// progress holds the fields of the PRD document that depend on workstreams and gates.
+type progress struct {
 	Status       string   `json:"status"`
 	Completed    []string `json:"completed_workstreams"`
 	Pending      []string `json:"pending_workstreams"`

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/document"
 	"prdrunner/checkpoint/rollback"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/workspace"
@@ -139,7 +140,7 @@ func findTakenBack(ctx context.Context, env *cli.Environment, store *checkpoint.
 
 // handWrittenProblems lists the rules that a document written by hand breaks. A build
 // checks the rules that depend on the pipeline.
-func handWrittenProblems(prd string, d *state.Document) error {
+func handWrittenProblems(prd string, d *document.File) error {
 	err := d.CheckWritten(prd, nil)
 	if err == nil {
 		return nil

@@ -22,6 +22,7 @@ import (
 	"github.com/cenkalti/backoff/v4"
 
 	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/document"
 	"prdrunner/checkpoint/safety"
 	"prdrunner/checkpoint/state"
 	"prdrunner/cmd/runner/advice"
@@ -54,12 +55,12 @@ const ResumeCurrent = "yes"
 
 // Start says how a build begins.
 type Start struct {
-	Fresh       bool            // begin a new session, even if there is one already
-	NoCache     bool            // use no cached results of earlier runs
-	resume      bool            // resume the session
-	Imported    *state.Document // continue from a document written by hand
-	Predecessor *state.State    // begin from this complete session, which is archived
-	NothingToDo bool            // nothing to do: the session is complete, or the user deleted it
+	Fresh       bool           // begin a new session, even if there is one already
+	NoCache     bool           // use no cached results of earlier runs
+	resume      bool           // resume the session
+	Imported    *document.File // continue from a document written by hand
+	Predecessor *state.State   // begin from this complete session, which is archived
+	NothingToDo bool           // nothing to do: the session is complete, or the user deleted it
 }
 
 // Starter decides how a build begins: from the flags, from the state directory, and from
@@ -89,7 +90,7 @@ type Starter struct {
 	// StateOfDocument returns the state that a document written by hand gives the
 	// pipeline's session. The error is an *runner.ImportError that lists everything wrong
 	// with the document.
-	StateOfDocument func(*state.Document) (*state.State, error)
+	StateOfDocument func(*document.File) (*state.State, error)
 }
 
 // Begin decides how the build of a pipeline begins. Before that it goes back to the
@@ -354,7 +355,7 @@ func (s *Starter) refuseAgain() error {
 
 // beginFromDocument decides how the build begins if there is only a document written by
 // hand.
-func (s *Starter) beginFromDocument(ctx context.Context, d *state.Document) (Start, error) {
+func (s *Starter) beginFromDocument(ctx context.Context, d *document.File) (Start, error) {
 	switch {
 	case s.Fresh:
 		return Start{Fresh: true, NoCache: s.Fresh}, nil
@@ -386,7 +387,7 @@ func (s *Starter) beginFromDocument(ctx context.Context, d *state.Document) (Sta
 // resumeDocument decides for --resume of a document written by hand, as for a session in
 // the state that the document describes. st is the state that the document gives a
 // session.
-func (s *Starter) resumeDocument(ctx context.Context, d *state.Document, st *state.State) (Start, error) {
+func (s *Starter) resumeDocument(ctx context.Context, d *document.File, st *state.State) (Start, error) {
 	st.Status, st.Error = d.Status, show.WrittenFailure(d)
 	if d.Status != state.StatusInProgress { // if it is, its author was at work, and may not have ended properly
 		st.RunningAt = nil

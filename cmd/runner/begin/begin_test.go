@@ -12,6 +12,7 @@ import (
 
 	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/checkpointtest"
+	"prdrunner/checkpoint/document"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
 	"prdrunner/checkpoint/store/faults"
@@ -64,7 +65,7 @@ func newPlace(t *testing.T, files map[string]string) *place {
 	p.s = &Starter{
 		Target: change.Target{Env: env, Store: p.setup.Store, PRD: prd, Files: p.setup.Files}, Config: cfg, Command: p.setup.Command,
 		ReadOnlyOptions: func() runner.Options { return p.setup.ReadOptions(env) },
-		StateOfDocument: func(d *state.Document) (*state.State, error) {
+		StateOfDocument: func(d *document.File) (*state.State, error) {
 			return runner.FromDocument(p.setup.Pipeline, d, time.Now())
 		},
 		RunHooks: func(context.Context, *checkpoint.Snapshot) error { p.hooks++; return nil },
@@ -102,7 +103,7 @@ func (p *place) person(typed string) *bytes.Buffer {
 }
 
 // document is a document that was written by hand.
-func document(status string) map[string]string {
+func written(status string) map[string]string {
 	completed, running, pending := "", "", `"w"`
 	switch status {
 	case "complete":
@@ -199,16 +200,16 @@ func TestBegin(t *testing.T) {
 		{name: "complete, --resume --from", before: complete, wish: both(resume, from), want: Start{resume: true}, hooks: 1},
 		{name: "complete before, a build", before: completeBefore, wish: none, hooks: 1},
 
-		{name: "by hand, a build", files: document("paused"), before: none, wish: none, told: "there is a document of PRD-001 already", hint: choose},
-		{name: "by hand, --fresh", files: document("paused"), before: none, wish: fresh, want: Start{Fresh: true, NoCache: true}, hooks: 1},
-		{name: "by hand, --resume", files: document("paused"), before: none, wish: resume, want: Start{Imported: &state.Document{}}, hooks: 1},
-		{name: "by hand and in progress, --resume", files: document("in_progress"), before: none, wish: resume, want: Start{Imported: &state.Document{}}, said: "PRD-001 was running, and how it ended is not on record; resuming\n", hooks: 1},
-		{name: "by hand and in progress, started over", files: document("in_progress"), before: none, wish: both(resume, typing("s\n")), want: Start{Fresh: true, NoCache: true}, hooks: 1},
-		{name: "by hand, agreed to", files: document("paused"), before: none, wish: typing("y\n"), want: Start{Imported: &state.Document{}}, hooks: 1},
-		{name: "by hand, declined", files: document("paused"), before: none, wish: typing("n\n"), told: runner.ErrDeclined.Error()},
-		{name: "by hand and complete, at a terminal", files: document("complete"), before: none, wish: typing(""), want: Start{Fresh: true}, hooks: 1},
-		{name: "by hand and complete, --from", files: document("complete"), before: none, wish: both(from, typing("")), told: newSession, hint: "`runner build PRD-001 --resume`"},
-		{name: "by hand and mistaken", files: document("no status"), before: none, wish: resume, told: "", hooks: 1},
+		{name: "by hand, a build", files: written("paused"), before: none, wish: none, told: "there is a document of PRD-001 already", hint: choose},
+		{name: "by hand, --fresh", files: written("paused"), before: none, wish: fresh, want: Start{Fresh: true, NoCache: true}, hooks: 1},
+		{name: "by hand, --resume", files: written("paused"), before: none, wish: resume, want: Start{Imported: &document.File{}}, hooks: 1},
+		{name: "by hand and in progress, --resume", files: written("in_progress"), before: none, wish: resume, want: Start{Imported: &document.File{}}, said: "PRD-001 was running, and how it ended is not on record; resuming\n", hooks: 1},
+		{name: "by hand and in progress, started over", files: written("in_progress"), before: none, wish: both(resume, typing("s\n")), want: Start{Fresh: true, NoCache: true}, hooks: 1},
+		{name: "by hand, agreed to", files: written("paused"), before: none, wish: typing("y\n"), want: Start{Imported: &document.File{}}, hooks: 1},
+		{name: "by hand, declined", files: written("paused"), before: none, wish: typing("n\n"), told: runner.ErrDeclined.Error()},
+		{name: "by hand and complete, at a terminal", files: written("complete"), before: none, wish: typing(""), want: Start{Fresh: true}, hooks: 1},
+		{name: "by hand and complete, --from", files: written("complete"), before: none, wish: both(from, typing("")), told: newSession, hint: "`runner build PRD-001 --resume`"},
+		{name: "by hand and mistaken", files: written("no status"), before: none, wish: resume, told: "", hooks: 1},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

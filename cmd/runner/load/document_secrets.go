@@ -6,7 +6,7 @@ import (
 	"maps"
 	"slices"
 
-	"prdrunner/checkpoint/state"
+	"prdrunner/checkpoint/document"
 	"prdrunner/checkpoint/text"
 	"prdrunner/cmd/runner/advice"
 	"prdrunner/cmd/runner/cli"
@@ -16,7 +16,7 @@ import (
 
 // CheckDocument fails if a document from which a session begins holds a sensitive value,
 // because the session records the document.
-func (setup *Setup) CheckDocument(env *cli.Environment, d *state.Document) error {
+func (setup *Setup) CheckDocument(env *cli.Environment, d *document.File) error {
 	field, err := sensitiveField(setup.Masker, d)
 	if field == "" || err != nil {
 		return err
@@ -28,7 +28,7 @@ func (setup *Setup) CheckDocument(env *cli.Environment, d *state.Document) error
 
 // CheckNewDocument is CheckDocument for an import, before the document is written. It looks
 // for the values that the import was given for sensitive variables.
-func CheckNewDocument(env *cli.Environment, p *pipeline.Pipeline, d *state.Document) error {
+func CheckNewDocument(env *cli.Environment, p *pipeline.Pipeline, d *document.File) error {
 	masker, err := newMasker(env, p)
 	if err != nil {
 		return err
@@ -42,7 +42,7 @@ func CheckNewDocument(env *cli.Environment, p *pipeline.Pipeline, d *state.Docum
 
 // sensitiveField returns the path of a field of a document that holds a sensitive value,
 // "" if there is none.
-func sensitiveField(masker *mask.Masker, d *state.Document) (string, error) {
+func sensitiveField(masker *mask.Masker, d *document.File) (string, error) {
 	data, err := json.Marshal(d)
 	if err != nil {
 		return "", fmt.Errorf("look for sensitive values in the document: %w", err)

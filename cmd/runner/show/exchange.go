@@ -5,6 +5,7 @@ import (
 	"io"
 	"strings"
 
+	"prdrunner/checkpoint/document"
 	"prdrunner/checkpoint/exchange"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/text"
@@ -54,15 +55,15 @@ func writeNoPlace(b *strings.Builder, title string, list []string) {
 
 // ExchangeImport is what `checkpoint import --format --json` prints.
 type ExchangeImport struct {
-	FormatVersion string         `json:"format_version"`
-	PRD           string         `json:"prd"`
-	Format        string         `json:"format"`
-	DryRun        bool           `json:"dry_run"`
-	Files         []state.Text   `json:"files"`    // that were read
-	Path          state.Text     `json:"path"`     // of the document
-	Document      state.Document `json:"document"` // from which the next build begins
-	NoPlace       []string       `json:"no_place"` // what the files have and a session can't hold
-	Warnings      []string       `json:"warnings"`
+	FormatVersion string        `json:"format_version"`
+	PRD           string        `json:"prd"`
+	Format        string        `json:"format"`
+	DryRun        bool          `json:"dry_run"`
+	Files         []state.Text  `json:"files"`    // that were read
+	Path          state.Text    `json:"path"`     // of the document
+	Document      document.File `json:"document"` // from which the next build begins
+	NoPlace       []string      `json:"no_place"` // what the files have and a session can't hold
+	Warnings      []string      `json:"warnings"`
 }
 
 // NewExchangeImport returns the JSON form of an import from the format of another tool.

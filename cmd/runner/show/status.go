@@ -8,6 +8,7 @@ import (
 
 	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/disk"
+	"prdrunner/checkpoint/document"
 	"prdrunner/checkpoint/ledger"
 	"prdrunner/checkpoint/rollback"
 	"prdrunner/checkpoint/state"
@@ -409,7 +410,7 @@ func answersOfCalls(cmdline advice.CommandLine, calls []state.PausedCall) []stri
 }
 
 // WrittenFailure returns the error in a document written by hand, nil if it has none.
-func WrittenFailure(d *state.Document) *state.Failure {
+func WrittenFailure(d *document.File) *state.Failure {
 	e := d.Error
 	if e == nil {
 		return nil

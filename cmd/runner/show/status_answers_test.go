@@ -7,6 +7,7 @@ import (
 
 	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/disk"
+	"prdrunner/checkpoint/document"
 	"prdrunner/checkpoint/reader"
 	"prdrunner/checkpoint/rollback"
 	"prdrunner/checkpoint/state"
@@ -85,9 +86,9 @@ func TestStatusAnswers(t *testing.T) {
 			Current: reader.Current{State: session(state.StatusPaused), Import: &disk.PendingImport{Archive: "a.tar"}, TornBytes: 5, RescuePath: "/tmp/rescue"},
 		})},
 		{"importing", show.NewSessionStatus(cmdline, at(20), "PRD-009", &checkpoint.Snapshot{Current: reader.Current{Import: &disk.PendingImport{}}, Owner: owner})},
-		{"written by hand", show.NewSessionStatus(cmdline, at(20), "PRD-009", &checkpoint.Snapshot{Current: reader.Current{Document: &state.Document{
+		{"written by hand", show.NewSessionStatus(cmdline, at(20), "PRD-009", &checkpoint.Snapshot{Current: reader.Current{Document: &document.File{Document: state.Document{
 			Status: state.StatusFailed, CurrentPhase: 2, Error: &state.DocumentError{Workstream: "WS1", Message: "no", File: "a.go", Line: 3},
-		}}})},
+		}}}})},
 		{"damaged", show.DamagedSessionStatus(cmdline, "PRD-009", errors.New("no: `runner x`"))},
 	}
 	var answers []answer

@@ -9,6 +9,7 @@ import (
 
 	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/disk"
+	"prdrunner/checkpoint/document"
 	"prdrunner/checkpoint/reader"
 	"prdrunner/checkpoint/state"
 	"prdrunner/cmd/runner/advice"
@@ -56,7 +57,7 @@ func TestNextAction(t *testing.T) {
 			[]string{`runner resolve PRD-009 'service["a"]' --done`, `runner resolve PRD-009 'service["a"]' --rerun`, resume}},
 		{"failed", checkpoint.Snapshot{Current: reader.Current{State: failed}}, "failed", []string{`runner logs PRD-009 'service["a"]'`, resume}},
 		{"complete", checkpoint.Snapshot{Current: reader.Current{State: with(state.StatusComplete, state.Completed)}}, "complete", []string{}},
-		{"written by hand", checkpoint.Snapshot{Current: reader.Current{Document: &state.Document{Status: state.StatusPaused}}}, "paused (written by hand)", []string{resume}},
+		{"written by hand", checkpoint.Snapshot{Current: reader.Current{Document: &document.File{Document: state.Document{Status: state.StatusPaused}}}}, "paused (written by hand)", []string{resume}},
 	}
 	for _, tt := range tests {
 		s := NewSessionStatus(advice.CommandLine{}, now, "PRD-009", &tt.snap)

@@ -1,4 +1,4 @@
-package state
+package document
 
 import (
 	"errors"
@@ -8,11 +8,12 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"time"
+
+	"prdrunner/checkpoint/state"
 )
 
-// ErrDocument says that a document breaks a rule of its format.
-var ErrDocument = errors.New("the document breaks a rule")
+// ErrRules says that a document breaks a rule of its format.
+var ErrRules = errors.New("the document breaks a rule")
 
 // Violation is one rule of the format that a document breaks.
 type Violation struct {
@@ -28,17 +29,17 @@ func (v Violation) Error() string {
 	return fmt.Sprintf("line %d: %s", v.Line, v.Message)
 }
 
-// Is reports whether the target is ErrDocument.
-func (v Violation) Is(target error) bool { return target == ErrDocument }
+// Is reports whether the target is ErrRules.
+func (v Violation) Is(target error) bool { return target == ErrRules }
 
-// DocumentRulesError lists every rule that a document written by hand breaks.
-type DocumentRulesError struct {
+// RulesError lists every rule that a document written by hand breaks.
+type RulesError struct {
 	Path       string // of the document; "" where it did not come from a file
 	Violations []Violation
 }
 
 // Error gives each violation a line of its own.
-func (e *DocumentRulesError) Error() string {
+func (e *RulesError) Error() string {
 	var b strings.Builder
 	path := e.Path
 	if path == "" {
@@ -51,29 +52,29 @@ func (e *DocumentRulesError) Error() string {
 	return b.String()
 }
 
-// Is reports whether the target is ErrDocument.
-func (e *DocumentRulesError) Is(target error) bool { return target == ErrDocument }
+// Is reports whether the target is ErrRules.
+func (e *RulesError) Is(target error) bool { return target == ErrRules }
 
 // Validate reports every rule of the format that the document breaks. A nil pattern stands
-// for DefaultIDPattern.
-func (d Document) Validate(pattern *regexp.Regexp) error {
+// for state.DefaultIDPattern.
+func (d File) Validate(pattern *regexp.Regexp) error {
 	if pattern == nil {
-		pattern = regexp.MustCompile(DefaultIDPattern)
+		pattern = regexp.MustCompile(state.DefaultIDPattern)
 	}
 	v := newViolations(d)
 	v.checkRules(d, pattern)
 	found := make([]error, len(v.found))
 	for i := range v.found {
-		found[i] = fmt.Errorf("%w: %w", ErrDocument, v.found[i])
+		found[i] = fmt.Errorf("%w: %w", ErrRules, v.found[i])
 	}
 	return errors.Join(found...)
 }
 
-// CheckWritten returns a *DocumentRulesError if a document written by hand breaks a rule.
+// CheckWritten returns a *RulesError if a document written by hand breaks a rule.
 // If shape is given, the document must also name each workstream and gate of the pipeline
 // exactly once. A gate is named by its label, or by its bare name, which stands for all
 // gates of that name.
-func (d Document) CheckWritten(prd string, shape *Shape) error {
+func (d File) CheckWritten(prd string, shape *state.Shape) error {
 	v := newViolations(d)
 	v.checkRules(d, regexp.MustCompile(regexp.QuoteMeta(prd)))
 	if shape != nil {
@@ -83,12 +84,12 @@ func (d Document) CheckWritten(prd string, shape *Shape) error {
 		return nil
 	}
 	slices.SortStableFunc(v.found, func(a, b Violation) int { return a.Line - b.Line })
-	return &DocumentRulesError{Path: d.source.path, Violations: v.found}
+	return &RulesError{Path: d.source.path, Violations: v.found}
 }
 
 // Matches reports where the document does not name each workstream and gate of a state
 // exactly once. Skipped ones may be absent.
-func (d Document) Matches(s *State) error {
+func (d File) Matches(s *state.State) error {
 	var workstreams, gates []string
 	var unlisted []string
 	if d.Runner != nil {
@@ -97,7 +98,7 @@ func (d Document) Matches(s *State) error {
 	for _, p := range s.Phases {
 		for _, w := range p.Workstreams {
 			workstreams = append(workstreams, w.Name)
-			gates = appendLabels(gates, w.judgedGates())
+			gates = appendLabels(gates, judgedGates(w))
 		}
 		gates = appendLabels(gates, p.Gates)
 	}
@@ -112,12 +113,12 @@ func equalNames(what string, got, want []string) error {
 	if slices.Equal(got, want) {
 		return nil
 	}
-	return fmt.Errorf("%w: its %s are %q, those of the pipeline %q", ErrDocument, what, got, want)
+	return fmt.Errorf("%w: its %s are %q, those of the pipeline %q", ErrRules, what, got, want)
 }
 
-func appendLabels(labels []string, gates []*Gate) []string {
+func appendLabels(labels []string, gates []*state.Gate) []string {
 	for _, g := range gates {
-		if g.Status != Skipped {
+		if g.Status != state.Skipped {
 			labels = append(labels, g.Label)
 		}
 	}
@@ -132,7 +133,7 @@ type violations struct {
 }
 
 // newViolations starts with the values that could not be decoded.
-func newViolations(d Document) *violations {
+func newViolations(d File) *violations {
 	v := &violations{lines: d.source.index, unread: map[string]bool{}}
 	for _, m := range d.source.mistakes {
 		v.unread[m.field] = true
@@ -150,11 +151,11 @@ func (v *violations) require(ok bool, field, format string, args ...any) {
 }
 
 // checkRules checks every rule that needs no pipeline.
-func (v *violations) checkRules(d Document, pattern *regexp.Regexp) {
+func (v *violations) checkRules(d File, pattern *regexp.Regexp) {
 	if v.unread[""] { // it has no fields at all
 		return
 	}
-	v.require(MatchesWhole(pattern, d.PRD), "prd", "prd must match %s, not %q", pattern, d.PRD)
+	v.require(state.MatchesWhole(pattern, d.PRD), "prd", "prd must match %s, not %q", pattern, d.PRD)
 	v.require(isTimestamp(d.Timestamp), "timestamp", "timestamp must be an ISO 8601 time, not %q", d.Timestamp)
 	v.require(d.CurrentPhase >= 0, "current_phase", "current_phase must not be negative")
 	v.distinct("workstream", workstreamLists(d))
@@ -185,11 +186,11 @@ type namedList struct {
 
 func (l namedList) element(i int) string { return fmt.Sprintf("%s[%d]", l.field, i) }
 
-func workstreamLists(d Document) []namedList {
+func workstreamLists(d File) []namedList {
 	return []namedList{{"completed_workstreams", d.Completed}, {"in_progress_workstreams", d.InProgress}, {"pending_workstreams", d.Pending}}
 }
 
-func gateLists(d Document) []namedList {
+func gateLists(d File) []namedList {
 	return []namedList{{"gates_passed", d.GatesPassed}, {"gates_pending", d.GatesPending}}
 }
 
@@ -204,7 +205,7 @@ func (v *violations) distinct(what string, lists []namedList) {
 }
 
 // checkShape checks that the document names everything of the pipeline and nothing else.
-func (v *violations) checkShape(d Document, shape Shape) {
+func (v *violations) checkShape(d File, shape state.Shape) {
 	if v.unread[""] {
 		return
 	}
@@ -257,15 +258,15 @@ func appendGateNames(gates []gateName, names []string, owner string) []gateName 
 }
 
 // status checks the rules that depend on the status.
-func (v *violations) status(d Document) {
+func (v *violations) status(d File) {
 	switch d.Status {
-	case StatusInitialized, StatusPaused, StatusComplete:
+	case state.StatusInitialized, state.StatusPaused, state.StatusComplete:
 		v.require(len(d.InProgress) == 0, "in_progress_workstreams", "nothing is in progress when the status is %s", d.Status)
 		v.require(d.Error == nil, "error", "there is no error when the status is %s", d.Status)
-	case StatusInProgress:
+	case state.StatusInProgress:
 		v.require(len(d.InProgress) > 0, "in_progress_workstreams", "something is in progress when the status is %s", d.Status)
 		v.require(d.Error == nil, "error", "there is no error when the status is %s", d.Status)
-	case StatusFailed:
+	case state.StatusFailed:
 		v.require(len(d.InProgress) == 0, "in_progress_workstreams", "nothing is in progress when the status is %s", d.Status)
 		told := d.Error != nil && d.Error.Workstream != "" && d.Error.Message != ""
 		v.require(told || v.unreadIn("error", "error.workstream", "error.message"), "status",
@@ -273,20 +274,20 @@ func (v *violations) status(d Document) {
 	default:
 		v.require(false, "status", "status must be initialized, in_progress, paused, failed or complete, not %q", d.Status)
 	}
-	if d.Status == StatusComplete {
+	if d.Status == state.StatusComplete {
 		v.require(len(d.Pending) == 0, "pending_workstreams", "all workstreams are done when the status is %s", d.Status)
 		v.require(len(d.GatesPending) == 0, "gates_pending", "all gates have passed when the status is %s", d.Status)
 	}
 }
 
-func (v *violations) review(r *AdversarialReview) {
+func (v *violations) review(r *state.AdversarialReview) {
 	if r == nil {
 		return
 	}
 	const review = "adversarial_review"
 	switch r.Verdict {
-	case VerdictShip, VerdictShipWithGates, VerdictDoNotShip:
-	case VerdictOverridden:
+	case state.VerdictShip, state.VerdictShipWithGates, state.VerdictDoNotShip:
+	case state.VerdictOverridden:
 		v.require(r.OverrideReason != "", review, "adversarial_review: override_reason is required when the verdict is overridden")
 	default:
 		v.require(false, review+".verdict", "adversarial_review: %q is not a verdict", r.Verdict)
@@ -297,16 +298,6 @@ func (v *violations) review(r *AdversarialReview) {
 
 // isTimestamp accepts the forms of ISO 8601 that people and programs write.
 func isTimestamp(s string) bool {
-	_, ok := parseTimestamp(s)
+	_, ok := state.ParseTimestamp(s)
 	return ok
-}
-
-// parseTimestamp parses an ISO 8601 time. One without a zone is in UTC.
-func parseTimestamp(s string) (time.Time, bool) {
-	for _, layout := range []string{time.RFC3339Nano, "2006-01-02T15:04Z07:00", "2006-01-02T15:04:05Z0700", "2006-01-02T15:04:05", "20060102T150405Z0700", "2006-01-02"} {
-		if at, err := time.Parse(layout, s); err == nil {
-			return at.UTC(), true
-		}
-	}
-	return time.Time{}, false
 }

@@ -68,7 +68,7 @@ func (s *State) adoptDocument(at time.Time, d Document) error {
 		}
 	}
 	for _, p := range s.Phases {
-		if !isDone(p.Workstreams) {
+		if !p.Finished() {
 			break
 		}
 		if !passGates(p.Gates, passed, at) {
@@ -93,7 +93,7 @@ func importedGates(d Document) func(label string) bool {
 		if slices.Contains(d.GatesPassed, label) {
 			return true
 		}
-		name, _, _ := cutLabel(label)
+		name, _, _ := CutLabel(label)
 		return slices.Contains(d.GatesPassed, name)
 	}
 }
@@ -111,17 +111,8 @@ func passGates(gates []*Gate, passed func(label string) bool, at time.Time) bool
 	return all
 }
 
-func isDone(workstreams []*Workstream) bool {
-	for _, w := range workstreams {
-		if !w.Finished() {
-			return false
-		}
-	}
-	return true
-}
-
-// cutLabel splits a gate's label into its name and its owner.
-func cutLabel(label string) (name, owner string, ok bool) {
+// CutLabel splits a gate's label into its name and its owner.
+func CutLabel(label string) (name, owner string, ok bool) {
 	name, owner, ok = strings.Cut(label, " (")
 	return name, strings.TrimSuffix(owner, ")"), ok
 }
@@ -131,7 +122,7 @@ func (s *State) currentShape() Shape {
 	names := func(gates []*Gate) []string {
 		var bare []string
 		for _, g := range gates {
-			name, _, _ := cutLabel(g.Label)
+			name, _, _ := CutLabel(g.Label)
 			bare = append(bare, name)
 		}
 		return bare

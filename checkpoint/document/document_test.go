@@ -1,4 +1,4 @@
-package state_test
+package document_test
 
 import (
 	"encoding/json"
@@ -13,6 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"prdrunner/checkpoint/checkpointtest"
+	"prdrunner/checkpoint/document"
 	"prdrunner/checkpoint/journal"
 	"prdrunner/checkpoint/state"
 )
@@ -32,7 +33,7 @@ func TestValidDocuments(t *testing.T) {
 	for _, path := range fixtures(t, "valid") {
 		data, err := os.ReadFile(path)
 		checkpointtest.Must(t, err)
-		d, err := state.DecodeDocument(data)
+		d, err := document.Decode(data)
 		checkpointtest.Must(t, err)
 		if err := d.Validate(nil); err != nil {
 			t.Errorf("%s: %v", path, err)
@@ -46,7 +47,7 @@ func TestValidDocuments(t *testing.T) {
 
 		x := checkpointtest.InMemory(t).Lock()
 		e := checkpointtest.Started("S1", checkpointtest.Cashier())
-		e.Imported = &d
+		e.Imported = &d.Document
 		if err := x.Start(e); err != nil {
 			t.Errorf("%s: import: %v", path, err)
 		}
@@ -68,10 +69,10 @@ func TestInvalidDocuments(t *testing.T) {
 		delete(fields, "_rule")
 		data, err = json.Marshal(fields)
 		checkpointtest.Must(t, err)
-		d, err := state.DecodeDocument(data)
+		d, err := document.Decode(data)
 		checkpointtest.Must(t, err)
 		err = d.Validate(nil)
-		if !errors.Is(err, state.ErrDocument) || !strings.Contains(strings.ReplaceAll(err.Error(), `"`, ""), broken.Rule) {
+		if !errors.Is(err, document.ErrRules) || !strings.Contains(strings.ReplaceAll(err.Error(), `"`, ""), broken.Rule) {
 			t.Errorf("%s: %v, want %q", path, err, broken.Rule)
 		}
 	}
@@ -81,7 +82,7 @@ func TestDocumentPattern(t *testing.T) {
 	t.Parallel()
 	data, err := os.ReadFile(fixtures(t, "valid")[0])
 	checkpointtest.Must(t, err)
-	d, err := state.DecodeDocument(data)
+	d, err := document.Decode(data)
 	checkpointtest.Must(t, err)
 	for pattern, want := range map[string]bool{`PRD-\d{3}`: true, `[A-Z]+-00`: false, `009|PRD-009`: true, `FEAT-\d+`: false} {
 		if err := d.Validate(regexp.MustCompile(pattern)); (err == nil) != want {
@@ -157,7 +158,7 @@ func TestDocumentAtMoments(t *testing.T) {
 	checkpointtest.Must(t, s.Apply(state.Commit{Seq: 1, Events: []state.Event{checkpointtest.Started("S1", shape)}}))
 	for i, step := range steps {
 		checkpointtest.Must(t, s.Apply(state.Commit{Seq: uint64(i + 2), Events: []state.Event{step.event}}))
-		d := state.NewDocument(s)
+		d := document.New(s)
 		got := []string{string(d.Status), strings.Join(d.Completed, " "), strings.Join(d.InProgress, " "), strings.Join(d.Pending, " ")}
 		want := []string{string(step.status), step.completed, step.active, step.pending}
 		checkpointtest.Same(t, string(step.event.Kind()), got, want)
@@ -236,12 +237,12 @@ func (m *machine) apply(e state.Event) {
 	if err := m.s.Apply(c); err != nil {
 		m.t.Fatal(err)
 	}
-	d := state.NewDocument(m.s)
+	d := document.New(m.s)
 	data, err := d.Encode()
 	if err != nil {
 		m.t.Fatal(err)
 	}
-	decoded, err := state.DecodeDocument(data)
+	decoded, err := document.Decode(data)
 	if err != nil || !decoded.Intact() {
 		m.t.Fatalf("after %s the document that was read is not intact: %v", e.Kind(), err)
 	}

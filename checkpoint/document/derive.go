@@ -1,11 +1,16 @@
-package state
+package document
 
-import "math"
+import (
+	"math"
+	"time"
 
-// NewDocument derives the PRD document of a state. The result always obeys the rules that
+	"prdrunner/checkpoint/state"
+)
+
+// New derives the PRD document of a state. The result always obeys the rules that
 // Validate checks.
-func NewDocument(s *State) Document {
-	d := Document{
+func New(s *state.State) File {
+	d := File{Document: state.Document{
 		PRD:          s.PRD,
 		Title:        s.Title,
 		CurrentPhase: s.CurrentPhase,
@@ -16,43 +21,43 @@ func NewDocument(s *State) Document {
 		GatesPending: []string{},
 		Timestamp:    timestamp(s.UpdatedAt),
 		Notes:        s.Notes,
-		Runner: &DocumentRunner{
-			FormatVersion:  FormatVersion,
+		Runner: &state.DocumentRunner{
+			FormatVersion:  state.FormatVersion,
 			Session:        s.Session,
 			Seq:            s.Seq,
 			PipelineDigest: s.Pipeline.Digest,
 			Skipped:        []string{},
 		},
-	}
+	}}
 	if s.Review != nil {
-		d.Review = s.Review.forDocument()
+		d.Review = adversarialReview(s.Review)
 	}
 	active := inProgress(s)
 	d.Completed, d.Pending = newLists(s)
-	if s.Status == StatusInProgress && len(active) == 0 {
+	if s.Status == state.StatusInProgress && len(active) == 0 {
 		// Every workstream is skipped: nothing has begun that could go on.
-		d.Status = StatusInitialized
+		d.Status = state.StatusInitialized
 	}
 	for _, p := range s.Phases {
 		for _, w := range p.Workstreams {
 			d.addWorkstream(w, active[w])
-			d.addGates(w.judgedGates())
+			d.addGates(judgedGates(w))
 		}
 		d.addGates(p.Gates)
 	}
-	if s.Status == StatusFailed {
+	if s.Status == state.StatusFailed {
 		d.Error = documentError(s.Error)
 	}
 	return d
 }
 
 // newLists allocates the lists of completed and pending workstreams.
-func newLists(s *State) (completed, pending []string) {
+func newLists(s *state.State) (completed, pending []string) {
 	done, all := 0, 0
 	for _, p := range s.Phases {
 		all += len(p.Workstreams)
 		for _, w := range p.Workstreams {
-			if w.Status == Completed {
+			if w.Status == state.Completed {
 				done++
 			}
 		}
@@ -60,22 +65,22 @@ func newLists(s *State) (completed, pending []string) {
 	return make([]string, 0, done), make([]string, 0, all-done)
 }
 
-func (d *Document) addWorkstream(w *Workstream, active bool) {
+func (d *File) addWorkstream(w *state.Workstream, active bool) {
 	switch {
-	case w.Status == Skipped:
+	case w.Status == state.Skipped:
 		d.Runner.Skipped = append(d.Runner.Skipped, w.Name)
 	case w.FailureAllowed():
 		d.Runner.Failed = append(d.Runner.Failed, w.Name)
 	case active:
 		d.InProgress = append(d.InProgress, w.Name)
-	case w.Status == Completed:
+	case w.Status == state.Completed:
 		d.Completed = append(d.Completed, w.Name)
 		if len(w.Artifacts) == 0 {
 			return
 		}
 		paths := make([]string, len(w.Artifacts))
 		for i, a := range w.Artifacts {
-			paths[i] = validUTF8(a.Path)
+			paths[i] = a.Path.ValidUTF8()
 		}
 		d.Artifacts[w.Name] = paths
 	default:
@@ -86,25 +91,25 @@ func (d *Document) addWorkstream(w *Workstream, active bool) {
 // judgedGates returns the gates of a workstream that a document lists. Those of a workstream
 // whose failure is allowed are left out unless they have passed, because nothing waits for
 // them.
-func (w *Workstream) judgedGates() []*Gate {
+func judgedGates(w *state.Workstream) []*state.Gate {
 	if !w.FailureAllowed() {
 		return w.Gates
 	}
-	var passed []*Gate
+	var passed []*state.Gate
 	for _, g := range w.Gates {
-		if g.Status == Passed {
+		if g.Status == state.Passed {
 			passed = append(passed, g)
 		}
 	}
 	return passed
 }
 
-func (d *Document) addGates(gates []*Gate) {
+func (d *File) addGates(gates []*state.Gate) {
 	for _, g := range gates {
 		switch g.Status {
-		case Passed:
+		case state.Passed:
 			d.GatesPassed = append(d.GatesPassed, g.Label)
-		case Skipped:
+		case state.Skipped:
 		default:
 			d.GatesPending = append(d.GatesPending, g.Label)
 		}
@@ -113,15 +118,15 @@ func (d *Document) addGates(gates []*Gate) {
 
 // inProgress returns the workstreams that the document lists as in progress. While the
 // session is in progress there is at least one, unless all are skipped.
-func inProgress(s *State) map[*Workstream]bool {
-	active := map[*Workstream]bool{}
-	if s.Status != StatusInProgress {
+func inProgress(s *state.State) map[*state.Workstream]bool {
+	active := map[*state.Workstream]bool{}
+	if s.Status != state.StatusInProgress {
 		return active
 	}
 	for _, p := range s.Phases {
 		judging := isJudging(p)
 		for _, w := range p.Workstreams {
-			if w.Status == Running || w.Status == Succeeded || judging && w.Status == Completed {
+			if w.Status == state.Running || w.Status == state.Succeeded || judging && w.Status == state.Completed {
 				active[w] = true
 			}
 		}
@@ -133,9 +138,9 @@ func inProgress(s *State) map[*Workstream]bool {
 }
 
 // isJudging reports whether one of the phase's own gates is being judged.
-func isJudging(p *Phase) bool {
+func isJudging(p *state.Phase) bool {
 	for _, g := range p.Gates {
-		if g.Status == Running {
+		if g.Status == state.Running {
 			return true
 		}
 	}
@@ -143,9 +148,9 @@ func isJudging(p *Phase) bool {
 }
 
 // dueNext adds the workstreams that come next when none runs.
-func dueNext(s *State, active map[*Workstream]bool) {
+func dueNext(s *state.State, active map[*state.Workstream]bool) {
 	for _, p := range s.Phases {
-		if p.Status == Skipped || p.Status == Completed && isDone(p.Workstreams) {
+		if p.Status == state.Skipped || p.Status == state.Completed && p.Finished() {
 			continue
 		}
 		if addLowestBatch(p, active); len(active) > 0 {
@@ -162,7 +167,7 @@ func dueNext(s *State, active map[*Workstream]bool) {
 	}
 }
 
-func addLowestBatch(p *Phase, active map[*Workstream]bool) {
+func addLowestBatch(p *state.Phase, active map[*state.Workstream]bool) {
 	lowest := math.MaxInt
 	for _, w := range p.Workstreams {
 		if !w.Finished() {
@@ -176,9 +181,9 @@ func addLowestBatch(p *Phase, active map[*Workstream]bool) {
 	}
 }
 
-func addCompleted(p *Phase, active map[*Workstream]bool) {
+func addCompleted(p *state.Phase, active map[*state.Workstream]bool) {
 	for _, w := range p.Workstreams {
-		if w.Status == Completed {
+		if w.Status == state.Completed {
 			active[w] = true
 		}
 	}
@@ -186,13 +191,13 @@ func addCompleted(p *Phase, active map[*Workstream]bool) {
 
 // documentError returns an error with both fields set, since the format requires them for
 // a failed session.
-func documentError(f *Failure) *DocumentError {
+func documentError(f *state.Failure) *state.DocumentError {
 	if f == nil {
-		f = &Failure{}
+		f = &state.Failure{}
 	}
-	e := &DocumentError{Workstream: f.Workstream, Message: validUTF8(f.Message), File: validUTF8(f.File), Line: f.Line}
+	e := &state.DocumentError{Workstream: f.Workstream, Message: f.Message.ValidUTF8(), File: f.File.ValidUTF8(), Line: f.Line}
 	if e.Workstream == "" {
-		_, e.Workstream, _ = cutLabel(f.Gate)
+		_, e.Workstream, _ = state.CutLabel(f.Gate)
 	}
 	if e.Workstream == "" {
 		e.Workstream = "checkpoint"
@@ -202,3 +207,15 @@ func documentError(f *Failure) *DocumentError {
 	}
 	return e
 }
+
+// adversarialReview returns a review as a document has it, nil before the first verdict.
+func adversarialReview(r *state.Review) *state.AdversarialReview {
+	if r.Verdict == "" {
+		return nil
+	}
+	return &state.AdversarialReview{
+		Verdict: r.Verdict, P0Count: r.P0, P1Count: r.P1, Attempt: r.JudgedAttempt, FindingsPath: r.Path.ValidUTF8(), OverrideReason: r.Reason.ValidUTF8(),
+	}
+}
+
+func timestamp(at time.Time) string { return at.UTC().Format(time.RFC3339Nano) }

@@ -1,4 +1,4 @@
-package state_test
+package document_test
 
 import (
 	"flag"

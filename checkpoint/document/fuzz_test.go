@@ -1,4 +1,4 @@
-package state_test
+package document_test
 
 import (
 	"errors"
@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"prdrunner/checkpoint/checkpointtest"
+	"prdrunner/checkpoint/document"
 	"prdrunner/checkpoint/state"
 )
 
@@ -20,13 +21,13 @@ func FuzzDocument(f *testing.F) {
 		}
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		d, err := state.DecodeDocument(data)
+		d, err := document.Decode(data)
 		if err != nil || d.Validate(nil) != nil {
 			return
 		}
 		again, err := d.Encode()
 		checkpointtest.Must(t, err)
-		decoded, err := state.DecodeDocument(again)
+		decoded, err := document.Decode(again)
 		checkpointtest.Must(t, err)
 		checkpointtest.Must(t, decoded.Validate(nil))
 		if d.Runner != nil && !decoded.Intact() {
@@ -34,14 +35,14 @@ func FuzzDocument(f *testing.F) {
 		}
 		s := &state.State{}
 		e := checkpointtest.Started("S1", checkpointtest.Cashier())
-		e.Imported = &d
+		e.Imported = &d.Document
 		if err := s.Apply(state.Commit{Seq: 1, Time: checkpointtest.Clock()(), Events: []state.Event{e}}); err != nil {
 			if !errors.Is(err, state.ErrImport) {
 				t.Fatal(err)
 			}
 			return
 		}
-		if err := state.NewDocument(s).Validate(nil); err != nil {
+		if err := document.New(s).Validate(nil); err != nil {
 			t.Fatal(err)
 		}
 	})

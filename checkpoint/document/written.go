@@ -1,4 +1,4 @@
-package state
+package document
 
 import (
 	"bytes"
@@ -12,34 +12,36 @@ import (
 	"strings"
 
 	"github.com/agext/levenshtein"
+
+	"prdrunner/checkpoint/state"
 )
 
 // decodeWritten reads the parts of a hand-written document that fit the format. The other
 // parts become mistakes, which CheckWritten and Validate report.
-func decodeWritten(data []byte) (Document, error) {
+func decodeWritten(data []byte) (File, error) {
 	decoder := json.NewDecoder(bytes.NewReader(data))
 	decoder.UseNumber()
 	var written any
 	if err := decoder.Decode(&written); err != nil {
-		return Document{}, undecoded(data, err)
+		return File{}, undecoded(data, err)
 	}
-	var d Document
+	var d File
 	index, repeated := indexLines(data)
 	f := fitting{lines: index, mistakes: repeated}
 	if written == nil {
-		f.addWrongType(nil, reflect.TypeOf(d), "")
+		f.addWrongType(nil, reflect.TypeOf(d.Document), "")
 	}
-	fields, ok := f.fitValue(written, reflect.TypeOf(d), "")
+	fields, ok := f.fitValue(written, reflect.TypeOf(d.Document), "")
 	if ok {
 		readable, err := json.Marshal(fields)
 		if err == nil {
-			err = DecodeJSON(readable, &d)
+			err = state.DecodeJSON(readable, &d.Document)
 		}
 		if err != nil {
-			return Document{}, fmt.Errorf("decode the document: %w", err)
+			return File{}, fmt.Errorf("decode the document: %w", err)
 		}
 	}
-	d.source = documentSource{index: index, mistakes: f.mistakes}
+	d.source = source{index: index, mistakes: f.mistakes}
 	return d, nil
 }
 
@@ -57,7 +59,7 @@ type mistake struct {
 
 // ReadFrom notes the file that a document was read from, for the errors about a
 // document that was written by hand.
-func (d *Document) ReadFrom(path string) {
+func (d *File) ReadFrom(path string) {
 	if d.Runner == nil {
 		d.source.path = path
 	}
@@ -65,7 +67,7 @@ func (d *Document) ReadFrom(path string) {
 
 // FirstMistake returns the first value of a document written by hand that its
 // format does not have, nil where there is none.
-func (d *Document) FirstMistake() error {
+func (d *File) FirstMistake() error {
 	if len(d.source.mistakes) == 0 {
 		return nil
 	}
