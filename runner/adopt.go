@@ -9,6 +9,7 @@ import (
 	"prdrunner/checkpoint/workspace"
 	"prdrunner/checkpoint/workspace/tree"
 	"prdrunner/pipeline"
+	"prdrunner/runner/outputs"
 	"prdrunner/runner/plan"
 	"prdrunner/runner/survey"
 )
@@ -123,15 +124,15 @@ func addGiven(work *state.Work, rec *state.Workstream, given []string) (*state.W
 		}
 	}
 	if work.Outputs == nil {
-		work.Outputs = make(map[string]state.Text, len(out.values))
+		work.Outputs = make(map[string]state.Text, len(out.Values))
 	}
-	for name, value := range out.values {
+	for name, value := range out.Values {
 		work.Outputs[name] = state.Text(value)
 	}
 	if work.Metrics == nil {
-		work.Metrics = make(map[string]any, len(out.metrics))
+		work.Metrics = make(map[string]any, len(out.Metrics))
 	}
-	for name, value := range out.metrics {
+	for name, value := range out.Metrics {
 		work.Metrics[name] = value
 	}
 	return work, nil
@@ -143,14 +144,14 @@ func CheckGiven(given []string) error {
 	return err
 }
 
-func parseGiven(given []string) (outputs, error) {
-	var out outputs
+func parseGiven(given []string) (outputs.Set, error) {
+	var out outputs.Set
 	for _, text := range given {
 		name, value, found := strings.Cut(text, "=")
 		if !found {
 			return out, fmt.Errorf("%q is not NAME=TEXT", text)
 		}
-		if err := out.setValue(name, value); err != nil {
+		if err := out.Add(name, value); err != nil {
 			return out, err
 		}
 	}

@@ -15,6 +15,7 @@ import (
 	"prdrunner/checkpoint/state"
 	"prdrunner/pipeline"
 	"prdrunner/runner/isolate"
+	"prdrunner/runner/outputs"
 	"prdrunner/runner/plan"
 	"prdrunner/runner/report"
 	"prdrunner/runner/survey"
@@ -25,7 +26,7 @@ type attemptResult struct {
 	began       bool          // the process was started
 	cached      *state.Cached // the earlier run whose result was used; nil: the task was executed
 	result      Result
-	outputs     outputs
+	outputs     outputs.Set
 	artifacts   []state.Artifact
 	leftOut     []string       // paths of sensitive artifacts, whose bytes are not kept
 	failure     *state.Failure // nil after success
@@ -47,7 +48,7 @@ func (n *node) runTask(ctx context.Context, task Task, in *survey.Surveyor) atte
 	l := n.loop
 	var sink startSink
 	var res Result
-	err := clearOutputs(task.Env["RUNNER_OUTPUT"], n.reports.path)
+	err := outputs.Clear(task.Env["RUNNER_OUTPUT"], n.reports.path)
 	if path := task.Env["RUNNER_TASK"]; path != "" && err == nil {
 		err = writeTask(path, n.task, l.opts.Mask)
 		defer func() { _ = os.Remove(path) }()
@@ -70,7 +71,7 @@ func (n *node) runTask(ctx context.Context, task Task, in *survey.Surveyor) atte
 		return r
 	}
 	ctx = l.grace // an ended task is recorded even while the run stops, unless the run must end at once
-	r.outputs, err = readOutputs(task.Env["RUNNER_OUTPUT"])
+	r.outputs, err = outputs.Read(task.Env["RUNNER_OUTPUT"])
 	err = errors.Join(err, n.hideOutputs(r.outputs))
 	if !res.Succeeded() {
 		r.failure = l.failures.taskFailure(n.ws.Name, "", task, res)
@@ -133,12 +134,12 @@ func (r attemptResult) refuseSecretNames(mask func(string) string) error {
 			return errors.New("the name of an artifact holds a sensitive value; choose another name")
 		}
 	}
-	for name := range r.outputs.values {
+	for name := range r.outputs.Values {
 		if mask(name) != name {
 			return errors.New("the name of an output holds a sensitive value; choose another name")
 		}
 	}
-	for name, value := range r.outputs.metrics {
+	for name, value := range r.outputs.Metrics {
 		if mask(name) != name {
 			return errors.New("the name of a metric holds a sensitive value; choose another name")
 		}
@@ -174,7 +175,7 @@ func (n *node) finishAttempt(r attemptResult) {
 	if n.call != nil {
 		n.loop.countCall(n.loop.session.State().Workstream(n.ws.Name), r.callSpent)
 	}
-	r.outputs = n.reports.outputs.with(r.outputs)
+	r.outputs = n.reports.outputs.With(r.outputs)
 	if failure := n.exceeded(r.outside); r.failure == nil {
 		r.failure = failure
 	}
@@ -203,15 +204,15 @@ func (n *node) resultRecord(r attemptResult) state.Work {
 	l := n.loop
 	work := state.Work{
 		Attempt: n.attempt, DurationMS: r.result.Ended.Sub(r.result.Started).Milliseconds(), Digest: n.digest,
-		Metrics: r.outputs.metrics, Artifacts: r.artifacts, Cached: r.cached,
-		Summary: state.Text(l.opts.Mask(r.outputs.summary)), Location: state.Text(l.opts.Mask(r.outputs.location)),
+		Metrics: r.outputs.Metrics, Artifacts: r.artifacts, Cached: r.cached,
+		Summary: state.Text(l.opts.Mask(r.outputs.Summary)), Location: state.Text(l.opts.Mask(r.outputs.Location)),
 	}
 	for name, value := range work.Metrics {
 		work.Metrics[name] = maskMetric(value, l.opts.Mask)
 	}
-	for name, value := range r.outputs.values {
+	for name, value := range r.outputs.Values {
 		if work.Outputs == nil {
-			work.Outputs = make(map[string]state.Text, len(r.outputs.values))
+			work.Outputs = make(map[string]state.Text, len(r.outputs.Values))
 		}
 		work.Outputs[name] = state.Text(l.opts.Mask(value))
 	}

@@ -8,6 +8,7 @@ import (
 	"prdrunner/checkpoint/ledger"
 	"prdrunner/checkpoint/state"
 	"prdrunner/pipeline"
+	"prdrunner/runner/outputs"
 	"prdrunner/runner/plan"
 )
 
@@ -57,14 +58,14 @@ func (op *opening) raiseBudgets() {
 
 // takeSpending takes the metrics that count what work costs out of the outputs of an attempt,
 // and records them, whether or not the attempt succeeded.
-func (n *node) takeSpending(o *outputs) {
+func (n *node) takeSpending(o *outputs.Set) {
 	e := state.ReportsReceived{Workstream: n.ws.Name, Attempt: n.attempt}
-	for _, name := range slices.Sorted(maps.Keys(o.metrics)) {
+	for _, name := range slices.Sorted(maps.Keys(o.Metrics)) {
 		if !ledger.CountsSpending(name) {
 			continue
 		}
-		r := ledger.Report{Type: ledger.TypeMetric, Name: name, Value: o.metrics[name]}
-		delete(o.metrics, name)
+		r := ledger.Report{Type: ledger.TypeMetric, Name: name, Value: o.Metrics[name]}
+		delete(o.Metrics, name)
 		if _, err := ledger.SpentBy(r); err != nil {
 			n.loop.warnUser(n.loop.opts.Mask(fmt.Sprintf("%s: RUNNER_OUTPUT: %v; it is not counted", n.ws.Name, err)))
 			continue

@@ -9,6 +9,7 @@ import (
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/text"
 	"prdrunner/checkpoint/workspace"
+	"prdrunner/runner/outputs"
 	"prdrunner/runner/plan"
 )
 
@@ -56,12 +57,12 @@ func (n *node) applyCached(ctx context.Context, id string, recorded []state.Arti
 	if len(removed) > 0 {
 		r.note = fmt.Sprintf("%s made %s before, and its result now does not have it: it is removed", n.ws.Name, text.Enumerate(removed))
 	}
-	r.outputs = outputs{metrics: work.Metrics, summary: string(work.Summary), location: string(work.Location)}
+	r.outputs = outputs.Set{Metrics: work.Metrics, Summary: string(work.Summary), Location: string(work.Location)}
 	for name, value := range work.Outputs {
-		if r.outputs.values == nil {
-			r.outputs.values = make(map[string]string, len(work.Outputs))
+		if r.outputs.Values == nil {
+			r.outputs.Values = make(map[string]string, len(work.Outputs))
 		}
-		r.outputs.values[name] = string(value)
+		r.outputs.Values[name] = string(value)
 	}
 	return r, ""
 }

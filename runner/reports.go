@@ -11,6 +11,7 @@ import (
 	"prdrunner/checkpoint/state"
 	"prdrunner/pipeline"
 	"prdrunner/runner/mask"
+	"prdrunner/runner/outputs"
 	"prdrunner/runner/report"
 )
 
@@ -35,8 +36,8 @@ func (rs *reports) compareAnew() { rs.admission = nil }
 type reporting struct {
 	workstream string
 	attempt    int
-	path       string  // of the file that RUNNER_REPORT names, "" if it reports on standard output
-	outputs    outputs // outputs and metrics, which count once the attempt has succeeded
+	path       string      // of the file that RUNNER_REPORT names, "" if it reports on standard output
+	outputs    outputs.Set // outputs and metrics, which count once the attempt has succeeded
 
 	checkpoints  int      // how many it asked for
 	acknowledged []string // the files that acknowledge a report
@@ -184,7 +185,7 @@ func (rs *reports) admit(rep *reporting, r *ledger.Report) (ledger.Effect, error
 	if err != nil || effect == ledger.Unchanged {
 		return ledger.Unchanged, err
 	}
-	return effect, rep.outputs.setReported(r)
+	return effect, rep.outputs.AddReported(r)
 }
 
 // refuseSensitive refuses a report of a sensitive output, and has the value hidden. What is
@@ -215,26 +216,6 @@ func maskReport(r *ledger.Report, mask func(string) string) error {
 		}
 	}
 	r.Value = maskMetric(r.Value, mask)
-	return nil
-}
-
-// setReported takes a metric or an output. In the report, a metric gets the value that is
-// recorded with the result.
-func (o *outputs) setReported(r *ledger.Report) error {
-	switch r.Type {
-	case ledger.TypeMetric:
-		r.Value = metricValue(fmt.Sprint(r.Value))
-		if ledger.CountsSpending(r.Name) { // it counts whether or not the attempt succeeds
-			return nil
-		}
-		if o.metrics == nil {
-			o.metrics = make(map[string]any)
-		}
-		o.metrics[r.Name] = r.Value
-	case ledger.TypeOutput:
-		return o.setValue(r.Name, string(r.Text()))
-	case ledger.TypeNote, ledger.TypeMessage, ledger.TypeConflict, ledger.TypeKnowledge, ledger.TypeState, ledger.TypeCheckpoint:
-	}
 	return nil
 }
 

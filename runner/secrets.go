@@ -8,6 +8,7 @@ import (
 	"prdrunner/checkpoint/state"
 	"prdrunner/pipeline"
 	"prdrunner/runner/mask"
+	"prdrunner/runner/outputs"
 )
 
 // withSecrets calls then when the secrets that a process needs are resolved, or with the
@@ -50,10 +51,10 @@ func (l *loop) results(needed bool, attempt int) pipeline.Results {
 
 // hideOutputs has the values of sensitive outputs hidden. Another goroutine than the loop's
 // calls it, as soon as they are read.
-func (n *node) hideOutputs(o outputs) error {
+func (n *node) hideOutputs(o outputs.Set) error {
 	var values []pipeline.Secret
 	for _, name := range n.ws.SensitiveOutputs {
-		value, ok := o.values[name]
+		value, ok := o.Values[name]
 		switch {
 		case !ok:
 		case mask.TooShort(value):
@@ -67,10 +68,10 @@ func (n *node) hideOutputs(o outputs) error {
 
 // holdOutputs keeps the values of sensitive outputs in memory, for the processes of this run
 // that need them, and takes them out of the record.
-func (n *node) holdOutputs(o outputs, record map[string]state.Text) {
+func (n *node) holdOutputs(o outputs.Set, record map[string]state.Text) {
 	held := make(map[string]string, len(n.ws.SensitiveOutputs))
 	for _, name := range n.ws.SensitiveOutputs {
-		if value, ok := o.values[name]; ok {
+		if value, ok := o.Values[name]; ok {
 			held[name], record[name] = value, mask.Replacement
 		}
 	}
