@@ -238,7 +238,7 @@ func (q *question) acceptApproval(answer Answer, reply func(error)) {
 	l := q.gate.loop
 	label := q.gate.Label()
 	q.close()
-	l.recordedFiles.setJudged(label, l.facts.Judging[label].Files)
+	l.recordedFiles.SetJudged(label, l.facts.Judging[label].Files)
 	l.recorder.Add(nil, state.GateApproved{Verdict: q.gate.verdict, By: answer.By, Comment: l.maskComment(answer), Inputs: l.maskInputs(answer)})
 	l.addCheckpoint(state.TriggerGatePassed, label)
 	l.recorder.Add(func() { reply(nil); q.gate.onEnd(true) })

@@ -248,7 +248,7 @@ func (n *node) recordSuccess(work state.Work, r attemptResult) {
 		return
 	}
 	delete(l.facts.Conflicts, n.ws.Name)
-	l.recordedFiles.setArtifacts(n.ws, l.surveyor.Extend(n.ws.ArtifactPatterns), work.Artifacts)
+	l.recordedFiles.SetArtifacts(n.ws.Name, l.surveyor.Extend(n.ws.ArtifactPatterns), work.Artifacts)
 	if len(n.ws.Gates) == 0 {
 		n.complete(state.WorkstreamCompleted{Workstream: n.ws.Name, Work: &work})
 		return

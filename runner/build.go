@@ -13,6 +13,7 @@ import (
 	"prdrunner/runner/protect"
 	"prdrunner/runner/query"
 	"prdrunner/runner/record"
+	"prdrunner/runner/recorded"
 	"prdrunner/runner/schedule"
 	"prdrunner/runner/secret"
 )
@@ -64,7 +65,7 @@ func newLoop(ctx context.Context, o Options, w *workspace.Workspace) *loop {
 		opts: o, pipeline: o.Pipeline, session: o.Session, surveyor: o.surveyor(w), files: w, facts: plan.NewFacts(o.Session.State()), beganAt: o.Now(),
 		ctx: context.WithoutCancel(ctx), cancelled: ctx.Done(),
 		events: events, slots: schedule.New(o.Parallel, func(f func()) { events <- f }), openQuestions: make(map[string]*question), heldOutputs: make(map[string]map[string]string), calling: make(map[*node]bool),
-		failures: failures{opts: o, files: w, finder: sync.OnceValue(findings.New)}, recordedFiles: newRecordedFiles(), returned: make(map[string]bool), warnedLinks: make(map[string]bool),
+		failures: failures{opts: o, files: w, finder: sync.OnceValue(findings.New)}, recordedFiles: recorded.New(), returned: make(map[string]bool), warnedLinks: make(map[string]bool),
 	}
 	l.captures.loop, l.overwriting.loop, l.cause.loop = l, l, l
 	l.protections = protections{loop: l, keeper: protect.New(o.Store.Safety(), w, o.By)}

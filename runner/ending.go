@@ -10,6 +10,7 @@ import (
 	"prdrunner/checkpoint/text"
 	"prdrunner/pipeline"
 	"prdrunner/runner/record"
+	"prdrunner/runner/recorded"
 )
 
 // endReasons holds the reasons for which the run ends.
@@ -17,15 +18,15 @@ type endReasons struct {
 	loop *loop
 
 	failures          []state.Failure
-	reviews           []string    // gates that passed and wait for review
-	uncertain         []string    // once steps that the user must resolve
-	editedWorkstreams []string    // workstreams whose artifacts were edited during the run
-	edits             []edit      // edits, made during the run, of files that steps rely on
-	restoreProblems   []string    // messages about artifacts that could not be restored
-	budget            string      // which budget is used up
-	calls             pausedCalls // called pipelines that wait for a person
-	requested         bool        // the user requested a pause
-	excluded          bool        // --only left out work that would have run
+	reviews           []string        // gates that passed and wait for review
+	uncertain         []string        // once steps that the user must resolve
+	editedWorkstreams []string        // workstreams whose artifacts were edited during the run
+	edits             []recorded.Edit // edits, made during the run, of files that steps rely on
+	restoreProblems   []string        // messages about artifacts that could not be restored
+	budget            string          // which budget is used up
+	calls             pausedCalls     // called pipelines that wait for a person
+	requested         bool            // the user requested a pause
+	excluded          bool            // --only left out work that would have run
 	signal            string
 	unwritten         error // why a checkpoint could not be written
 }
@@ -181,20 +182,20 @@ func (en *endReasons) describeEdits() string {
 	files := make(map[string][]string)
 	edited, restored, madeAnew := false, false, false
 	for _, e := range en.edits {
-		what := "after " + e.gate + " judged it"
-		if e.gate == "" {
-			what = "after " + e.maker + " made it"
+		what := "after " + e.Gate + " judged it"
+		if e.Gate == "" {
+			what = "after " + e.Maker + " made it"
 		}
 		after := &during
-		if e.beforeRun {
+		if e.BeforeRun {
 			after = &before
 		}
 		if len(files[what]) == 0 {
 			*after = append(*after, what)
 		}
-		files[what] = append(files[what], e.path+" was "+e.change)
-		edited = edited || e.maker != "" && e.change == "changed"
-		restored, madeAnew = restored || e.maker != "", madeAnew || e.madeAnew
+		files[what] = append(files[what], e.Path+" was "+e.Change)
+		edited = edited || e.Maker != "" && e.Change == "changed"
+		restored, madeAnew = restored || e.Maker != "", madeAnew || e.MadeAnew
 	}
 	var texts []string
 	for _, what := range slices.Concat(during, before) {

@@ -45,7 +45,7 @@ func (p *phaseRun) expand() error {
 	}
 	for _, rec := range l.session.State().Phase(p.phase.Name).Workstreams {
 		if expanded.Workstream(rec.Name) == nil { // its element is gone
-			l.recordedFiles.forgetArtifacts(rec)
+			l.recordedFiles.ForgetArtifacts(rec)
 		}
 	}
 	before := l.pipeline

@@ -10,6 +10,7 @@ import (
 	"prdrunner/checkpoint/workspace"
 	"prdrunner/pipeline"
 	"prdrunner/runner/isolate"
+	"prdrunner/runner/recorded"
 	"prdrunner/runner/survey"
 )
 
@@ -146,7 +147,7 @@ func (n *node) changedMeanwhile(which string) *state.Failure {
 // unreturnable returns the failure of an attempt that has changed or deleted files whose bytes are
 // not kept, nil if there is none. lost are those of the workspace.
 func (n *node) unreturnable(r *attemptResult, lost []string) *state.Failure {
-	differs := indexByPath(r.held.Before)
+	differs := recorded.ByPath(r.held.Before)
 	for _, path := range r.leftOut {
 		if differs[path] != nil {
 			lost = append(lost, path)
@@ -211,10 +212,10 @@ func (n *node) bringBack() {
 func (n *node) broughtBack(artifacts []state.Artifact) {
 	l := n.loop
 	delete(l.facts.Conflicts, n.ws.Name)
-	l.recordedFiles.setArtifacts(n.ws, l.surveyor.Extend(n.ws.ArtifactPatterns), artifacts)
+	l.recordedFiles.SetArtifacts(n.ws.Name, l.surveyor.Extend(n.ws.ArtifactPatterns), artifacts)
 	for _, g := range n.ws.Gates {
 		if rec := l.session.State().Gate(g.Label()); rec.Status == state.Passed {
-			l.recordedFiles.setJudged(g.Label(), l.facts.Judging[g.Label()].Files)
+			l.recordedFiles.SetJudged(g.Label(), l.facts.Judging[g.Label()].Files)
 		}
 	}
 	n.complete(state.WorkstreamCompleted{Workstream: n.ws.Name})

@@ -11,6 +11,7 @@ import (
 	"prdrunner/pipeline"
 	"prdrunner/runner/findings"
 	"prdrunner/runner/plan"
+	"prdrunner/runner/recorded"
 )
 
 // gateRun is a gate that is being judged. It ends once, by calling then.
@@ -103,7 +104,7 @@ func (g *gateRun) decide() {
 	}
 	switch step.Decision {
 	case plan.Reuse:
-		l.recordedFiles.setJudged(g.Label(), l.facts.Judging[g.Label()].Files)
+		l.recordedFiles.SetJudged(g.Label(), l.facts.Judging[g.Label()].Files)
 		g.awaitReview()
 		return
 	case plan.Skipped:
@@ -249,7 +250,7 @@ func (g *gateRun) pipelineFailure(outcome, message string) state.Failure {
 func (g *gateRun) recordPass(value any, took time.Duration) {
 	l := g.loop
 	if g.tree() == nil {
-		l.recordedFiles.setJudged(g.Label(), l.facts.Judging[g.Label()].Files)
+		l.recordedFiles.SetJudged(g.Label(), l.facts.Judging[g.Label()].Files)
 	}
 	l.recorder.Add(nil, state.GatePassed{Verdict: g.verdict, Value: value, DurationMS: took.Milliseconds(), Review: g.mustReview()})
 	l.addCheckpoint(state.TriggerGatePassed, g.Label())
@@ -308,12 +309,12 @@ func (g *gateRun) newTask(attempt int, inv pipeline.Invocation) Task {
 // forgets the gate's own earlier verdict.
 func (g *gateRun) checkJudgedFiles() bool {
 	l := g.loop
-	l.recordedFiles.forgetJudged(g.Label())
+	l.recordedFiles.ForgetJudged(g.Label())
 	if g.tree() != nil { // only the workstream has written there
 		return true
 	}
 	judging := l.facts.Judging[g.Label()]
-	return !l.stopForEdits(l.recordedFiles.editsAmong(judging.Patterns, judging.Files, nil))
+	return !l.stopForEdits(l.recordedFiles.EditsAmong(judging.Patterns, judging.Files, nil))
 }
 
 // recordRepairs records the edits that the user made to artifacts of a workstream while
@@ -325,12 +326,12 @@ func (g *gateRun) recordRepairs(then func(error)) {
 		then(nil)
 		return
 	}
-	ws, now := g.Workstream, indexByPath(l.facts.Judging[g.Label()].Files)
+	ws, now := g.Workstream, recorded.ByPath(l.facts.Judging[g.Label()].Files)
 	artifacts := slices.Clone(l.session.State().Workstream(ws.Name).Artifacts)
 	var mended []state.Artifact
 	for i, a := range artifacts {
-		e, differs := l.recordedFiles.compareFile(string(a.Path), now[string(a.Path)])
-		if differs && e.gate == "" && e.maker == ws.Name && now[string(a.Path)] != nil {
+		e, differs := l.recordedFiles.CompareFile(string(a.Path), now[string(a.Path)])
+		if differs && e.Gate == "" && e.Maker == ws.Name && now[string(a.Path)] != nil {
 			artifacts[i] = *now[string(a.Path)]
 			artifacts[i].LeftOut = a.LeftOut
 			mended = append(mended, artifacts[i])

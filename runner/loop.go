@@ -10,6 +10,7 @@ import (
 	"prdrunner/pipeline"
 	"prdrunner/runner/plan"
 	"prdrunner/runner/record"
+	"prdrunner/runner/recorded"
 	"prdrunner/runner/schedule"
 	"prdrunner/runner/secret"
 	"prdrunner/runner/survey"
@@ -52,7 +53,7 @@ type loop struct {
 	events        chan func()          // reports of other goroutines
 
 	phase         *phaseRun
-	recordedFiles *recordedFiles
+	recordedFiles *recorded.Files
 	returned      map[string]bool // workstreams whose records have come back in this run, with their elements
 	captures      captures
 	overwriting   overwriting

@@ -74,7 +74,7 @@ func (n *node) skipped() bool { return n.step != nil && n.step.Decision == plan.
 func (n *node) surveyAndDecide() {
 	l := n.loop
 	rec := l.session.State().Workstream(n.ws.Name)
-	overwrites := l.recordedFiles.anyMatch(l.surveyor.Extend(n.ws.ArtifactPatterns))
+	overwrites := l.recordedFiles.AnyMatch(l.surveyor.Extend(n.ws.ArtifactPatterns))
 	if len(n.ws.Inputs) == 0 && (len(rec.Artifacts) == 0 || rec.Status == state.Pending) && !overwrites {
 		n.decide()
 		return
@@ -187,7 +187,7 @@ func (n *node) skip() {
 	l := n.loop
 	if rec := l.session.State().Workstream(n.ws.Name); !rec.AllSkipped() {
 		l.phase.recordStarted()
-		l.recordedFiles.forgetArtifacts(rec)
+		l.recordedFiles.ForgetArtifacts(rec)
 		l.recorder.Add(nil, state.WorkstreamSkipped{Workstream: n.ws.Name, Reason: n.step.Reason})
 	}
 	l.phase.finishWorkstream(n.ws, false)
@@ -257,7 +257,7 @@ func (n *node) recordEdits(changed []plan.Conflict) {
 
 // recordArtifacts records the present artifacts of a workstream.
 func (l *loop) recordArtifacts(ws *pipeline.Workstream, artifacts []state.Artifact, edited []state.Text) {
-	l.recordedFiles.setArtifacts(ws, l.surveyor.Extend(ws.ArtifactPatterns), artifacts)
+	l.recordedFiles.SetArtifacts(ws.Name, l.surveyor.Extend(ws.ArtifactPatterns), artifacts)
 	l.recorder.Add(nil, state.WorkstreamEdited{Workstream: ws.Name, Artifacts: artifacts, Edited: edited})
 	delete(l.facts.Conflicts, ws.Name)
 }

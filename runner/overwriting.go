@@ -201,8 +201,8 @@ func (ow *overwriting) unkeptConflicts(conflicts []plan.Conflict) []plan.Conflic
 // isRecorded reports whether a workstream has recorded this content of a file last. Then
 // the file is not an edit of the user, even if it is an artifact of another workstream.
 func (ow *overwriting) isRecorded(path, digest string) bool {
-	m, ok := ow.loop.recordedFiles.made.lookup(path)
-	return ok && digest != "" && m.file.Digest == digest
+	file, _, ok := ow.loop.recordedFiles.Artifact(path)
+	return ok && digest != "" && file.Digest == digest
 }
 
 // conflictsResolved reports whether edited artifacts were restored, and no workstream has

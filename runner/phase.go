@@ -182,7 +182,7 @@ func (p *phaseRun) recordSkipped(reason state.Text) {
 		return
 	}
 	for _, ws := range p.phase.Workstreams {
-		p.loop.recordedFiles.forgetArtifacts(st.Workstream(ws.Name))
+		p.loop.recordedFiles.ForgetArtifacts(st.Workstream(ws.Name))
 	}
 	p.loop.recorder.Add(nil, state.PhaseSkipped{Phase: p.phase.Name, Reason: reason})
 }

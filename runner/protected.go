@@ -256,7 +256,7 @@ func (n *node) rollBackThen(reason string, then func()) {
 func (ps *protections) rolledBack(rec *state.Workstream, p state.Protection, reason string, done *protect.RolledBack) {
 	l := ps.loop
 	if rec.FilesSeq > p.Seq {
-		l.recordedFiles.forgetArtifacts(rec)
+		l.recordedFiles.ForgetArtifacts(rec)
 	}
 	delete(l.facts.Conflicts, p.Workstream)
 	l.recorder.Add(nil, done.Event(p, l.opts.Mask(reason)))

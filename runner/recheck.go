@@ -7,6 +7,7 @@ import (
 	"prdrunner/checkpoint/state"
 	"prdrunner/pipeline"
 	"prdrunner/runner/plan"
+	"prdrunner/runner/recorded"
 )
 
 // A verdict holds only for the files that the gate judged, and a record only for the
@@ -23,10 +24,10 @@ func (l *loop) rememberReused(planned *plan.Plan) {
 		for _, s := range phase.Steps {
 			switch {
 			case s.Kind == plan.GateStep && s.Decision == plan.Reuse && st.Gate(s.Name).Status == state.Passed: // a gate of an allowed failure need not have passed
-				l.recordedFiles.setJudged(s.Name, l.facts.Judging[s.Name].Files)
+				l.recordedFiles.SetJudged(s.Name, l.facts.Judging[s.Name].Files)
 			case s.Kind == plan.WorkstreamStep && st.Workstream(s.Name).Done():
-				l.recordedFiles.addArtifacts(s.Name, l.surveyor.CurrentArtifacts(st.Workstream(s.Name)))
-				l.recordedFiles.addArtifacts(s.Name, l.keptEdits(s.Name))
+				l.recordedFiles.AddArtifacts(s.Name, l.surveyor.CurrentArtifacts(st.Workstream(s.Name)))
+				l.recordedFiles.AddArtifacts(s.Name, l.keptEdits(s.Name))
 			}
 		}
 	}
@@ -37,7 +38,7 @@ func (l *loop) keptEdits(name string) []state.Artifact {
 	if l.planner.ConflictChoice(name) != plan.ConflictKeep {
 		return nil
 	}
-	now := indexByPath(l.facts.Current[name])
+	now := recorded.ByPath(l.facts.Current[name])
 	var kept []state.Artifact
 	for _, c := range plan.EditedArtifacts(l.facts.Conflicts[name]) {
 		if a := now[string(c.Path)]; a != nil {
@@ -50,19 +51,19 @@ func (l *loop) keptEdits(name string) []state.Artifact {
 // editsBefore returns the edits of files that a workstream is about to read, and of files
 // that it is about to write and that other steps rely on. After the workstream has run,
 // Runner could not tell such an edit from the work of the workstream.
-func (n *node) editsBefore() []edit {
+func (n *node) editsBefore() []recorded.Edit {
 	l := n.loop
 	inputs := l.facts.Inputs[n.ws.Name]
-	read := l.recordedFiles.editsAmong(inputs.Patterns, inputs.Files, func(path string) bool { return l.planner.Makes(n.ws, path) })
+	read := l.recordedFiles.EditsAmong(inputs.Patterns, inputs.Files, func(path string) bool { return l.planner.Makes(n.ws, path) })
 	under := l.facts.ArtifactFiles[n.ws.Name]
-	written := l.recordedFiles.editsAmong(under.Patterns, under.Files, nil)
-	return append(read, slices.DeleteFunc(written, func(e edit) bool { return e.gate == "" && e.maker == n.ws.Name })...)
+	written := l.recordedFiles.EditsAmong(under.Patterns, under.Files, nil)
+	return append(read, slices.DeleteFunc(written, func(e recorded.Edit) bool { return e.Gate == "" && e.Maker == n.ws.Name })...)
 }
 
 // stopForEdits stops the run if there are edits, and reports whether there are. It
 // ignores the partial work of workstreams.
-func (l *loop) stopForEdits(edits []edit) bool {
-	edits = slices.DeleteFunc(edits, func(e edit) bool { return l.planner.IsPartialWork(e.path, e.digest) })
+func (l *loop) stopForEdits(edits []recorded.Edit) bool {
+	edits = slices.DeleteFunc(edits, func(e recorded.Edit) bool { return l.planner.IsPartialWork(e.Path, e.Digest) })
 	for _, e := range edits {
 		if !slices.Contains(l.cause.edits, e) {
 			l.cause.edits = append(l.cause.edits, e)
@@ -99,7 +100,7 @@ func (p *phaseRun) recheck() bool {
 				case err != nil:
 					l.addFailure(state.Failure{Workstream: phase.Name, Outcome: "error", Message: state.Text(l.opts.Mask(err.Error()))}, true)
 				default:
-					same = !l.stopForEdits(l.recordedFiles.compare(gates, found, artifacts, now))
+					same = !l.stopForEdits(l.editsSinceRecorded(gates, found, artifacts, now))
 				}
 			}
 		})
@@ -113,7 +114,7 @@ func (p *phaseRun) recheck() bool {
 func (l *loop) reliedFiles(phases []*pipeline.Phase) (gates []*pipeline.Gate, artifacts []string) {
 	passed := func(all []*pipeline.Gate) {
 		for _, g := range all {
-			if _, ok := l.recordedFiles.filesByGate[g.Label()]; ok && len(plan.JudgedFiles(g)) > 0 {
+			if l.recordedFiles.HasJudged(g.Label()) && len(plan.JudgedFiles(g)) > 0 {
 				gates = append(gates, g)
 			}
 		}
@@ -123,7 +124,7 @@ func (l *loop) reliedFiles(phases []*pipeline.Phase) (gates []*pipeline.Gate, ar
 		for _, ws := range phase.Workstreams {
 			passed(ws.Gates)
 			for _, a := range l.session.State().Workstream(ws.Name).Artifacts {
-				if m, ok := l.recordedFiles.made.lookup(string(a.Path)); ok && m.owner == ws.Name {
+				if _, maker, ok := l.recordedFiles.Artifact(string(a.Path)); ok && maker == ws.Name {
 					artifacts = append(artifacts, string(a.Path))
 				}
 			}
@@ -132,25 +133,26 @@ func (l *loop) reliedFiles(phases []*pipeline.Phase) (gates []*pipeline.Gate, ar
 	return gates, artifacts
 }
 
-// compare compares the files that gates judged and workstreams made with their records.
-func (s *recordedFiles) compare(gates []*pipeline.Gate, found *plan.Facts, artifacts []string, now map[string]*state.Artifact) []edit {
-	var edits []edit
+// editsSinceRecorded compares the files that gates judged and workstreams made with their
+// records.
+func (l *loop) editsSinceRecorded(gates []*pipeline.Gate, found *plan.Facts, artifacts []string, now map[string]*state.Artifact) []recorded.Edit {
+	var edits []recorded.Edit
 	for _, path := range artifacts {
-		if e, differs := s.compareFile(path, now[path]); differs {
+		if e, differs := l.recordedFiles.CompareFile(path, now[path]); differs {
 			edits = append(edits, e)
 		}
 	}
 	for _, g := range gates {
-		edits = append(edits, s.editsSinceJudged(g.Label(), found.Judging[g.Label()].Files)...)
+		edits = append(edits, l.recordedFiles.EditsSinceJudged(g.Label(), found.Judging[g.Label()].Files)...)
 	}
 	return edits
 }
 
 // conflictEdits converts conflicts to edits.
-func conflictEdits(workstream string, conflicts []plan.Conflict) []edit {
-	edits := make([]edit, len(conflicts))
+func conflictEdits(workstream string, conflicts []plan.Conflict) []recorded.Edit {
+	edits := make([]recorded.Edit, len(conflicts))
 	for i, c := range conflicts {
-		edits[i] = edit{path: string(c.Path), maker: workstream, change: "changed", digest: c.Found}
+		edits[i] = recorded.Edit{Path: string(c.Path), Maker: workstream, Change: "changed", Digest: c.Found}
 	}
 	return edits
 }

@@ -130,7 +130,7 @@ func (p *phaseRun) rememberLeft() {
 	for _, ws := range p.phase.Workstreams {
 		for _, a := range st.Workstream(ws.Name).LeftFiles() {
 			if maker := owners[string(a.Path)]; maker != "" && a.Digest != "" {
-				l.recordedFiles.addArtifacts(maker, []state.Artifact{a})
+				l.recordedFiles.AddArtifacts(maker, []state.Artifact{a})
 			}
 		}
 	}
@@ -141,7 +141,7 @@ func (p *phaseRun) rememberLeft() {
 func (l *loop) forgetVerdicts(phase *pipeline.Phase) {
 	forget := func(gates []*pipeline.Gate) {
 		for _, g := range gates {
-			l.recordedFiles.forgetJudged(g.Label())
+			l.recordedFiles.ForgetJudged(g.Label())
 		}
 	}
 	forget(phase.Gates)

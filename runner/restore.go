@@ -10,6 +10,7 @@ import (
 	"prdrunner/checkpoint/workspace"
 	"prdrunner/checkpoint/workspace/tree"
 	"prdrunner/runner/plan"
+	"prdrunner/runner/recorded"
 	"prdrunner/runner/survey"
 )
 
@@ -91,7 +92,7 @@ func (l *loop) artifactsToRestore(s plan.Step) ([]state.Artifact, state.Event) {
 // updateRestoredFacts updates the facts after artifacts were restored: they are no longer
 // conflicts, and the current files are the recorded ones.
 func (l *loop) updateRestoredFacts(workstream string, artifacts []state.Artifact) {
-	back := indexByPath(artifacts)
+	back := recorded.ByPath(artifacts)
 	l.facts.Conflicts[workstream] = slices.DeleteFunc(slices.Clone(l.facts.Conflicts[workstream]), func(c plan.Conflict) bool {
 		return back[string(c.Path)] != nil
 	})

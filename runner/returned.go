@@ -55,7 +55,7 @@ func (n *node) stopForUndecided() bool {
 	}
 	edits := conflictEdits(n.ws.Name, conflicts)
 	for i := range edits {
-		edits[i].beforeRun, edits[i].madeAnew = true, again
+		edits[i].BeforeRun, edits[i].MadeAnew = true, again
 	}
 	l.stopForEdits(edits)
 	n.finish(left)

@@ -113,7 +113,7 @@ func (n *node) mustStartDurably(rec *state.Workstream) bool {
 	l := n.loop
 	overwrites := rec.Done() && len(rec.Artifacts) > 0
 	return n.ws.Effect == pipeline.Once || n.guard != nil || n.call != nil || overwrites ||
-		l.recordedFiles.anyMatch(l.surveyor.Extend(n.ws.ArtifactPatterns))
+		l.recordedFiles.AnyMatch(l.surveyor.Extend(n.ws.ArtifactPatterns))
 }
 
 // attemptWork is the work of one attempt.
