@@ -36,7 +36,7 @@ If a rollback was cut short, abandon finishes it first, which does change
 files. If files were edited since, abandon makes a checkpoint of the edits and
 stops after the rollback, without archiving the session. It also takes back
 what has come back in part from the work tree of an isolated workstream.`,
-		Args: arguments(1, 1),
+		Args: cli.Arguments(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.prd = args[0]
 			return runAbandon(cmd.Context(), env, o)

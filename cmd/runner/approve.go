@@ -49,9 +49,9 @@ pipeline for that: it reads the file that the session ran, or the one given by
 		Example: `  runner approve PRD-009
   runner approve PRD-009 'sign-off (services)' -m "checked on staging"
   runner approve PRD-009 direction --input style=short --input feedback="less text"`,
-		Args: arguments(1, 2),
+		Args: cli.Arguments(1, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			o.pipeline.PRD, o.gate = args[0], firstArgument(args[1:])
+			o.pipeline.PRD, o.gate = args[0], cli.FirstArgument(args[1:])
 			return runAnswer(cmd.Context(), env, o, checkpoint.VerbApprove)
 		},
 	}

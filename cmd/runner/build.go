@@ -15,6 +15,7 @@ import (
 	"prdrunner/cmd/runner/advice"
 	"prdrunner/cmd/runner/begin"
 	"prdrunner/cmd/runner/change"
+	"prdrunner/cmd/runner/checkpoints"
 	"prdrunner/cmd/runner/cli"
 	"prdrunner/cmd/runner/config"
 	"prdrunner/cmd/runner/load"
@@ -74,7 +75,7 @@ with the rest.`,
 		Args: resumeArguments(&o.resume),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			args = withoutAuto(&o.resume, args)
-			o.pipeline.SetName(env, firstArgument(args))
+			o.pipeline.SetName(env, cli.FirstArgument(args))
 			if err := refuseChoicesWithPlan(cmd, o); err != nil {
 				return err
 			}
@@ -199,9 +200,9 @@ func (b *build) newStarter() *begin.Starter {
 		s.Resume = begin.ResumeCurrent // the plan continues a session
 	}
 	s.RollBack = func(ctx context.Context) error {
-		return runRollback(ctx, &s.Target, s.Person, checkpointRollbackOptions{
-			prd: s.PRD, reference: s.Resume, reason: "build --resume=" + s.Resume, yes: s.Yes, variableFlags: s.VariableFlags,
-			repeatCommand: func(id string) string { return "build " + s.PRD + " --resume=" + id + s.VariableFlags },
+		return checkpoints.RollBack(ctx, &s.Target, s.Person, checkpoints.RollbackOptions{
+			To: s.Resume, Reason: "build --resume=" + s.Resume, Yes: s.Yes, VariableFlags: s.VariableFlags,
+			RepeatCommand: func(id string) string { return "build " + s.PRD + " --resume=" + id + s.VariableFlags },
 		})
 	}
 	return s

@@ -26,7 +26,7 @@ func resumeArguments(resume *string) cobra.PositionalArgs {
 			return advice.With(advice.Usagef("unexpected argument %q", args[1]),
 				fmt.Sprintf("to go back to that checkpoint first: `runner %s %s --resume=%s`", cmd.Name(), args[0], text.ShellWord(args[1])))
 		}
-		return arguments(0, 1)(cmd, args)
+		return cli.Arguments(0, 1)(cmd, args)
 	}
 }
 
@@ -97,11 +97,4 @@ func addRunFlags(cmd *cobra.Command) {
 		"on-conflict", "what to do with edited artifacts: ask, restore, keep or fail")
 	flags.Var(cli.NewEnum(&onStale, string(runner.StaleAsk), string(runner.StaleProceed), string(runner.StaleFail)),
 		"on-stale", "what to do if the document or the issue of the pipeline changed or the session's git branch is gone: ask, proceed or fail")
-}
-
-func firstArgument(args []string) string {
-	if len(args) == 0 {
-		return ""
-	}
-	return args[0]
 }

@@ -39,7 +39,7 @@ func newCallCommand(env *cli.Environment) *cobra.Command {
 		Use:    "call FILE",
 		Short:  "Run a pipeline that another one calls",
 		Hidden: true,
-		Args:   arguments(1, 1),
+		Args:   cli.Arguments(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.file, o.caller.File = args[0], state.Text(file)
 			return runCall(cmd.Context(), env, o)

@@ -34,7 +34,7 @@ and workstreams. To load it:
   fish        runner completion fish | source
   powershell  runner completion powershell | Out-String | Invoke-Expression`,
 		ValidArgs: shells,
-		Args:      arguments(1, 1),
+		Args:      cli.Arguments(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o := completionOptions{shell: args[0], root: cmd.Root(), stdout: env.Stdout.Raw}
 			return runCompletion(cmd.Context(), o)
@@ -130,7 +130,7 @@ func completeNames(env *cli.Environment, names func(*pipeline.Pipeline) []string
 		if cfg == nil {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
-		ref := load.PipelineRef{PRD: firstArgument(args)}
+		ref := load.PipelineRef{PRD: cli.FirstArgument(args)}
 		if flag := cmd.Flags().Lookup("file"); flag != nil {
 			ref.File = flag.Value.String()
 		}

@@ -30,7 +30,7 @@ Runner takes each setting from the first of these that has it:
      --config names
   4. runner/config.yaml, .toml or .json in the user's configuration directory
   5. the default`,
-		Args: arguments(0, 0),
+		Args: cli.Arguments(0, 0),
 	}
 	cmd.Flags().BoolVar(&o.json, "json", false, "print one JSON object")
 	cmd.Flags().BoolVar(&o.defaults, "defaults", false, "show every key with its default and its purpose; read no configuration")

@@ -30,7 +30,7 @@ func TestEmptyIsRefused(t *testing.T) {
 		cmd.Flags().VisitAll(func(flag *pflag.Flag) {
 			placeholder, _ := pflag.UnquoteUsage(flag)
 			kind := flag.Value.Type()
-			if placeholder == freeText || kind != "string" && kind != "stringArray" {
+			if placeholder == cli.FreeText || kind != "string" && kind != "stringArray" {
 				return
 			}
 			refusesEmpty(t, "--"+flag.Name+" is empty", slices.Concat(command, []string{"--" + flag.Name + "="}, needed(cmd, nil)))

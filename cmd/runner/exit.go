@@ -17,6 +17,7 @@ import (
 	"prdrunner/cmd/runner/advice"
 	"prdrunner/cmd/runner/begin"
 	"prdrunner/cmd/runner/change"
+	"prdrunner/cmd/runner/checkpoints"
 	"prdrunner/cmd/runner/cli"
 	"prdrunner/cmd/runner/config"
 	"prdrunner/cmd/runner/load"
@@ -60,13 +61,9 @@ func exitCodeTable() []exitCodeMeaning {
 	}
 }
 
-var (
-	// errWouldChange reports that `runner fmt --check` found files to format. It has
-	// printed their names.
-	errWouldChange = errors.New("files are not formatted")
-	// errDamageShown reports damage that the command has already shown.
-	errDamageShown = errors.New("something is damaged")
-)
+// errWouldChange reports that `runner fmt --check` found files to format. It has printed
+// their names.
+var errWouldChange = errors.New("files are not formatted")
 
 // endedError reports how a run ended that did not complete. The view has already shown the
 // ending, so nothing more is printed.
@@ -114,7 +111,7 @@ func knownCode(err error) (code int, known bool) {
 	case advice.IsA[*state.DamagedError](err), advice.IsA[*state.VersionError](err), advice.IsA[*disk.DirError](err),
 		advice.IsA[*checkpoint.UntrustedError](err), advice.IsA[*checkpoint.PoisonedError](err), advice.IsA[*rollback.Error](err), advice.IsA[*workspace.MissingError](err), advice.IsA[*workspace.VersionError](err),
 		advice.IsA[*transfer.LackingError](err), advice.IsA[*bundle.DamagedError](err), advice.IsA[*bundle.VersionError](err), advice.IsA[*bundle.LimitError](err),
-		errors.Is(err, errDamageShown), errors.Is(err, safety.ErrNotWhole), advice.IsA[*safety.UncopiedError](err), advice.IsA[*safety.OtherSessionError](err), advice.IsA[*safety.ProtectingError](err), advice.IsA[*saved.NewerWorkError](err), advice.IsA[*saved.UnfinishedRestoreError](err), advice.IsA[*protect.UnfinishedError](err), advice.IsA[*checkpoint.UnfinishedRollbackError](err), advice.IsA[*checkpoint.UnfinishedReturnError](err), advice.IsA[*rollback.HeadMovedError](err), advice.IsA[*change.KeptEditsError](err),
+		errors.Is(err, checkpoints.ErrDamageShown), errors.Is(err, safety.ErrNotWhole), advice.IsA[*safety.UncopiedError](err), advice.IsA[*safety.OtherSessionError](err), advice.IsA[*safety.ProtectingError](err), advice.IsA[*saved.NewerWorkError](err), advice.IsA[*saved.UnfinishedRestoreError](err), advice.IsA[*protect.UnfinishedError](err), advice.IsA[*checkpoint.UnfinishedRollbackError](err), advice.IsA[*checkpoint.UnfinishedReturnError](err), advice.IsA[*rollback.HeadMovedError](err), advice.IsA[*change.KeptEditsError](err),
 		errors.Is(err, checkpoint.ErrUnfinishedImport), errors.Is(err, checkpoint.ErrNotRegular), errors.Is(err, checkpoint.ErrTooLong),
 		advice.IsA[*runner.StaleError](err), advice.IsA[*runner.BranchGoneError](err), errors.Is(err, runner.ErrConflict), errors.Is(err, runner.ErrPlanOutdated):
 		return exitDamaged, true
@@ -152,7 +149,7 @@ func endedCode(e *endedError) int {
 func silent(err error) bool {
 	var ended *endedError
 	return err == nil || errors.As(err, &ended) ||
-		errors.Is(err, load.ErrDiagnosed) || errors.Is(err, errWouldChange) || errors.Is(err, errDamageShown) || errors.Is(err, safety.ErrNotWhole)
+		errors.Is(err, load.ErrDiagnosed) || errors.Is(err, errWouldChange) || errors.Is(err, checkpoints.ErrDamageShown) || errors.Is(err, safety.ErrNotWhole)
 }
 
 // reportError writes an error and its hint to standard error. It adapts the commands in

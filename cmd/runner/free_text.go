@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -24,7 +23,7 @@ import (
 func maskFreeText(env *cli.Environment, cmd *cobra.Command, args []string) error {
 	var written []*pflag.Flag
 	cmd.Flags().Visit(func(flag *pflag.Flag) {
-		if holdsText(flag) && flag.Value.String() != "" {
+		if cli.HoldsText(flag) && flag.Value.String() != "" {
 			written = append(written, flag)
 		}
 	})
@@ -71,12 +70,6 @@ func callerOf(store *checkpoint.Store, prd string) string {
 	return snap.State.Caller.PRD
 }
 
-// holdsText reports whether a flag takes free text, or NAME= followed by free text.
-func holdsText(flag *pflag.Flag) bool {
-	placeholder, _ := pflag.UnquoteUsage(flag)
-	return placeholder == freeText || strings.HasSuffix(placeholder, "="+freeText)
-}
-
 func maskFlag(v pflag.Value, mask func(string) string) error {
 	several, ok := v.(pflag.SliceValue)
 	if !ok {
@@ -93,7 +86,7 @@ func maskFlag(v pflag.Value, mask func(string) string) error {
 // recorded.
 func refuseText(env *cli.Environment, cmd *cobra.Command, args []string, flag string, err error) error {
 	refused := advice.Usagef("the text of --%s may contain a sensitive value, which must not be recorded: %w", flag, err)
-	without := fmt.Sprintf("`%s` does it without the text", env.Command(wordless(cmd, args)))
+	without := fmt.Sprintf("`%s` does it without the text", env.Command(cli.WithoutText(cmd, args)))
 	var unknown *load.UnknownSecretsError
 	switch {
 	case errors.As(err, &unknown) && unknown.File != "":
@@ -103,43 +96,6 @@ func refuseText(env *cli.Environment, cmd *cobra.Command, args []string, flag st
 	}
 	return advice.With(refused, without)
 }
-
-// wordless returns the command line as the user typed it, without free text and without
-// the values of variables.
-func wordless(cmd *cobra.Command, args []string) string {
-	_, path, _ := strings.Cut(cmd.CommandPath(), " ")
-	words := []string{path}
-	for _, arg := range args {
-		words = append(words, text.ShellWord(arg))
-	}
-	cmd.LocalFlags().VisitAll(func(flag *pflag.Flag) {
-		switch several, repeats := flag.Value.(pflag.SliceValue); {
-		case !flag.Changed, holdsText(flag):
-		case flag.NoOptDefVal != "" && flag.Value.String() == flag.NoOptDefVal: // a bool, or --resume
-			words = append(words, "--"+flag.Name)
-		case repeats:
-			for _, value := range several.GetSlice() {
-				words = append(words, "--"+flag.Name, unvalued(flag.Name, value))
-			}
-		default:
-			words = append(words, "--"+flag.Name+"="+text.ShellWord(flag.Value.String()))
-		}
-	})
-	return strings.Join(words, " ")
-}
-
-// unvalued returns the value of a flag as it may be shown: for a variable, which may be
-// sensitive, only its name.
-func unvalued(flag, value string) string {
-	if name, _, found := strings.Cut(value, "="); found && flag == "var" {
-		return text.ShellWord(name) + "=…"
-	}
-	return text.ShellWord(value)
-}
-
-// freeText is the placeholder of flags in which the user writes text. The text may be
-// empty.
-const freeText = "TEXT"
 
 // refuseEmpty refuses empty arguments and empty values of flags. A script produces them
 // from a variable that is not set. If Runner ignored them, the command would mean another
@@ -155,7 +111,7 @@ func refuseEmpty(cmd *cobra.Command, args []string) error {
 	}
 	var empty string
 	cmd.Flags().Visit(func(flag *pflag.Flag) {
-		if placeholder, _ := pflag.UnquoteUsage(flag); placeholder != freeText && emptyValue(flag.Value) {
+		if placeholder, _ := pflag.UnquoteUsage(flag); placeholder != cli.FreeText && emptyValue(flag.Value) {
 			empty = flag.Name
 		}
 	})

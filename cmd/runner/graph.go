@@ -26,9 +26,9 @@ func newGraphCommand(env *cli.Environment) *cobra.Command {
 without a value, one instance is drawn, as NAME[…].`,
 		Example: `  runner graph PRD-009
   runner graph PRD-009 --format dot | dot -Tsvg > PRD-009.svg`,
-		Args: arguments(0, 1),
+		Args: cli.Arguments(0, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			o.ref.SetName(env, firstArgument(args))
+			o.ref.SetName(env, cli.FirstArgument(args))
 			return runGraph(cmd.Context(), env, o)
 		},
 	}

@@ -1,6 +1,10 @@
 package main
 
-import "github.com/spf13/cobra"
+import (
+	"github.com/spf13/cobra"
+
+	"prdrunner/cmd/runner/cli"
+)
 
 // newHelpCommand returns the help command. It replaces cobra's, which exits 0 for an
 // unknown command.
@@ -20,10 +24,10 @@ func newHelpCommand() *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			target, rest, err := cmd.Root().Find(args)
 			if err != nil || target == nil {
-				return unknownCommand(cmd.Root(), args)
+				return cli.UnknownCommand(cmd.Root(), args)
 			}
 			if len(rest) > 0 {
-				return unknownCommand(target, rest)
+				return cli.UnknownCommand(target, rest)
 			}
 			target.InitDefaultHelpFlag()
 			return target.Help()

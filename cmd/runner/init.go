@@ -40,7 +40,7 @@ func newInitCommand(env *cli.Environment) *cobra.Command {
 		Long: `Write a first pipeline, with comments that explain it, and a runner.yaml with the
 default settings. The pipeline can be run as it is. Existing files are never
 overwritten; an existing configuration is kept.`,
-		Args: arguments(0, 1),
+		Args: cli.Arguments(0, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.prd = "PRD-001"
 			if len(args) > 0 {

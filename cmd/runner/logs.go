@@ -49,9 +49,9 @@ terminal, control characters are made harmless, unless --raw is given.`,
 		Example: `  runner logs PRD-009 WS3 --attempt 1
   runner logs PRD-009 'lint (WS3)'
   runner logs PRD-009 -f`,
-		Args: arguments(1, 2),
+		Args: cli.Arguments(1, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			o.prd, o.step = args[0], firstArgument(args[1:])
+			o.prd, o.step = args[0], cli.FirstArgument(args[1:])
 			return runLogs(cmd.Context(), env, o)
 		},
 	}

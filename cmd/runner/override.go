@@ -28,7 +28,7 @@ func newOverrideCommand(env *cli.Environment) *cobra.Command {
 "overridden"; who did it and why are on record and in the PRD document. The
 override holds as long as what was reviewed is unchanged.`,
 		Example:   `  runner override PRD-009 review --reason "the finding is about code that we remove next week"`,
-		Args:      arguments(2, 2),
+		Args:      cli.Arguments(2, 2),
 		ValidArgs: []string{"review"},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if o.prd = args[0]; args[1] != "review" {

@@ -27,7 +27,7 @@ func newPauseCommand(env *cli.Environment) *cobra.Command {
 		Long: `Ask the build that is running a session to pause at the next boundary: running
 workstreams may finish, and nothing new starts. The command returns as soon as
 the request is recorded.`,
-		Args: arguments(1, 1),
+		Args: cli.Arguments(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.prd = args[0]
 			return runPause(cmd.Context(), env, o)

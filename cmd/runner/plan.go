@@ -19,6 +19,7 @@ import (
 	"prdrunner/cmd/runner/advice"
 	"prdrunner/cmd/runner/begin"
 	"prdrunner/cmd/runner/change"
+	"prdrunner/cmd/runner/checkpoints"
 	"prdrunner/cmd/runner/cli"
 	"prdrunner/cmd/runner/config"
 	"prdrunner/cmd/runner/load"
@@ -49,7 +50,7 @@ nothing and takes no lock.`,
 		Args: resumeArguments(&o.resume),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			args = withoutAuto(&o.resume, args)
-			o.pipeline.SetName(env, firstArgument(args))
+			o.pipeline.SetName(env, cli.FirstArgument(args))
 			resumeForOnly(&o.resume, o.selection)
 			return runPlan(cmd.Context(), env, o)
 		},
@@ -91,8 +92,8 @@ func runPlan(ctx context.Context, env *cli.Environment, o planOptions) error {
 			return advice.With(advice.Usagef("a plan with --resume=CHECKPOINT can't be written to a file: its steps are known only after the rollback"),
 				fmt.Sprintf("`runner checkpoint rollback %s %s` goes back; then `plan --resume -o %s` writes it", p.ID, text.ShellWord(o.resume), text.ShellWord(o.out)))
 		}
-		rollback := checkpointRollbackOptions{prd: p.ID, reference: o.resume, dryRun: true, json: o.json}
-		if err := runRollback(ctx, &change.Target{Env: env, Store: setup.Store, PRD: p.ID, Files: setup.Files}, nil, rollback); err != nil || o.json {
+		rollback := checkpoints.RollbackOptions{To: o.resume, DryRun: true, JSON: o.json}
+		if err := checkpoints.RollBack(ctx, &change.Target{Env: env, Store: setup.Store, PRD: p.ID, Files: setup.Files}, nil, rollback); err != nil || o.json {
 			return err
 		}
 		var b strings.Builder

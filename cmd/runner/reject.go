@@ -25,9 +25,9 @@ The processes that run again find the text of -m in the file that
 RUNNER_FEEDBACK names.`,
 		Example: `  runner reject PRD-009 -m "the totals are wrong"
   runner reject PRD-009 sign-off --to design -m "page 2 lacks the error cases"`,
-		Args: arguments(1, 2),
+		Args: cli.Arguments(1, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			o.pipeline.PRD, o.gate = args[0], firstArgument(args[1:])
+			o.pipeline.PRD, o.gate = args[0], cli.FirstArgument(args[1:])
 			return runAnswer(cmd.Context(), env, o, checkpoint.VerbReject)
 		},
 	}

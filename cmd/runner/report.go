@@ -37,7 +37,7 @@ type reportOptions struct {
 // newReportCommand returns the group of commands with which the process of a workstream
 // reports.
 func newReportCommand(env *cli.Environment) *cobra.Command {
-	cmd := newGroupCommand("report", "Report from within a workstream",
+	cmd := cli.NewGroup("report", "Report from within a workstream",
 		newReportNoteCommand(env),
 		newReportMessageCommand(env),
 		newReportConflictCommand(env),
@@ -76,7 +76,7 @@ func newReportNoteCommand(env *cli.Environment) *cobra.Command {
 		Long: `Note a change that was made on the way. The PRD document lists notes of the kind
 eslint_fix in eslint_fixes, key_fix in key_fixes, and cleanup in cleanup_done.`,
 		Example: `  runner report note --kind eslint_fix --file app.ts --change "removed any"`,
-		Args:    arguments(0, 0),
+		Args:    cli.Arguments(0, 0),
 		RunE:    func(cmd *cobra.Command, _ []string) error { return runReport(cmd.Context(), env, o) },
 	}
 	cmd.Flags().SortFlags = false
@@ -98,7 +98,7 @@ nothing: it keeps messages, so that a later attempt or another workstream finds
 those that are pending. Without --id, the command lists all messages.`,
 		Example: `  runner report message --id MSG-1 --to reviewer --body "please check the totals"
   runner report message --id MSG-1 --status done --response "they are correct"`,
-		Args: arguments(0, 0),
+		Args: cli.Arguments(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if o.report.ID == "" {
 				return runReportList(env, asJSON, "messages", func(l *ledger.Ledgers) map[string]ledger.Message { return l.Messages }, show.MessageLines)
@@ -128,7 +128,7 @@ checkpoint; when the command returns, it is on record. Without an argument, the
 command lists all conflicts.`,
 		Example: `  runner report conflict start --id CONF-1 --parties architect,tester --reason "naming"
   runner report conflict resolved --id CONF-1 --reason "snake_case"`,
-		Args:      arguments(0, 1),
+		Args:      cli.Arguments(0, 1),
 		ValidArgs: []string{string(ledger.Start), string(ledger.Resolved)},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
@@ -161,7 +161,7 @@ attempts, after a rollback and in later sessions, too. Report the capture before
 the entry is stored; if the command exits 2, it must not be stored again. Without
 an argument, the command lists all entries.`,
 		Example:   `  runner report knowledge captured --id KE-7`,
-		Args:      arguments(0, 1),
+		Args:      cli.Arguments(0, 1),
 		ValidArgs: []string{string(ledger.Injected), string(ledger.Captured), string(ledger.Pending)},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
@@ -186,7 +186,7 @@ func newReportMetricCommand(env *cli.Environment) *cobra.Command {
 		Long: `Set a metric, as metric.NAME=VALUE in RUNNER_OUTPUT does. It counts once the
 attempt has succeeded; what RUNNER_OUTPUT says has precedence.`,
 		Example: `  runner report metric coverage 81.5`,
-		Args:    arguments(2, 2),
+		Args:    cli.Arguments(2, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.report.Name, o.report.Value = args[0], metricArgument(args[1])
 			return runReport(cmd.Context(), env, o)
@@ -217,7 +217,7 @@ func newReportOutputCommand(env *cli.Environment) *cobra.Command {
 		Long: `Set an output, as NAME=VALUE in RUNNER_OUTPUT does. It counts once the attempt
 has succeeded; what RUNNER_OUTPUT says has precedence.`,
 		Example: `  runner report output image app:1.4`,
-		Args:    arguments(2, 2),
+		Args:    cli.Arguments(2, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.report.Name, o.report.Value = args[0], args[1]
 			return runReport(cmd.Context(), env, o)
@@ -234,7 +234,7 @@ func newReportStateCommand(env *cli.Environment) *cobra.Command {
 		Short:   "Set a key of the session's state",
 		Long:    `Set a key of the session's state, as "runner state set" does.`,
 		Example: `  runner report state migration/last 0042`,
-		Args:    arguments(1, 2),
+		Args:    cli.Arguments(1, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			switch {
 			case o.report.Unset == (len(args) == 2):
@@ -259,7 +259,7 @@ func newReportCheckpointCommand(env *cli.Environment) *cobra.Command {
 		Long: `Make a checkpoint of the session's state. It has the files of the last capture,
 since the files can't be captured while a workstream runs.`,
 		Example: `  runner report checkpoint -m "schema is done"`,
-		Args:    arguments(0, 0),
+		Args:    cli.Arguments(0, 0),
 		RunE:    func(cmd *cobra.Command, _ []string) error { return runReport(cmd.Context(), env, o) },
 	}
 	cmd.Flags().StringVarP((*string)(&o.report.Reason), "reason", "m", "", "record `TEXT` as the reason")

@@ -54,7 +54,7 @@ by -f, and takes variables in the same way as "runner build". If the file is gon
 or a variable has no value, and neither -f nor a variable is given, Runner records
 the workstream with what its last attempt was started from.`,
 		Example: `  runner resolve PRD-009 WS3 --done -m "the mail went out"`,
-		Args:    arguments(2, 2),
+		Args:    cli.Arguments(2, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.pipeline.PRD, o.workstream = args[0], args[1]
 			return runResolve(cmd.Context(), env, o)

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"prdrunner/cmd/runner/advice"
+	"prdrunner/cmd/runner/checkpoints"
 	"prdrunner/cmd/runner/cli"
 	"prdrunner/cmd/runner/words"
 )
@@ -33,7 +34,7 @@ directory. -C names another one. init and checkpoint import work in the current
 directory.
 
 ` + exitCodeHelp(),
-		Args:          unknownCommand,
+		Args:          cli.UnknownCommand,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		PersistentPreRunE: func(cmd *cobra.Command, args []string) error {
@@ -43,7 +44,7 @@ directory.
 			if err := env.Begin(cmd); err != nil {
 				return err
 			}
-			env.Signals.ResumeWith(env.Command(wordless(cmd, args)))
+			env.Signals.ResumeWith(env.Command(cli.WithoutText(cmd, args)))
 			return maskFreeText(env, cmd, args)
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
@@ -61,7 +62,7 @@ directory.
 	root.SetHelpFunc(func(cmd *cobra.Command, args []string) {
 		if cmd == root {
 			// Report an unknown command before the help of the root command.
-			reportError(env, unknownCommand(root, root.Flags().Args()))
+			reportError(env, cli.UnknownCommand(root, root.Flags().Args()))
 		}
 		showHelp(cmd, args)
 	})
@@ -92,7 +93,7 @@ func addCommands(root *cobra.Command, env *cli.Environment) {
 			{"report", newReportCommand}, {"state", newStateCommand},
 		}},
 		{"state", "Work with checkpoints:", []entry{
-			{"checkpoint", newCheckpointCommand}, {"safety", newSafetyCommand},
+			{"checkpoint", checkpoints.NewCommand}, {"safety", newSafetyCommand},
 		}},
 		{"write", "Write pipelines:", []entry{
 			{"init", newInitCommand}, {"validate", newValidateCommand}, {"fmt", newFmtCommand}, {"graph", newGraphCommand},
@@ -157,35 +158,6 @@ func markRunning(cmd *cobra.Command, env *cli.Environment) {
 	}
 }
 
-// newGroupCommand returns a command that only holds other commands, such as checkpoint.
-func newGroupCommand(use, short string, children ...*cobra.Command) *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   use,
-		Short: short,
-		Args:  unknownCommand,
-		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-	}
-	cmd.AddCommand(children...)
-	return cmd
-}
-
-// unknownCommand refuses arguments of a command that only holds other commands.
-func unknownCommand(cmd *cobra.Command, args []string) error {
-	if len(args) == 0 {
-		return nil
-	}
-	if cmd.SuggestionsMinimumDistance <= 0 {
-		cmd.SuggestionsMinimumDistance = 2
-	}
-	hint := fmt.Sprintf("`%s --help` lists the commands", cmd.CommandPath())
-	if under, rest, err := cmd.Find([]string{"checkpoint", args[0]}); err == nil && len(rest) == 0 && cmd.Root() == cmd {
-		hint = fmt.Sprintf("did you mean `%s`?", under.CommandPath())
-	} else if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
-		hint = fmt.Sprintf("did you mean `%s %s`?", cmd.CommandPath(), near[0])
-	}
-	return advice.With(advice.Usagef("unknown command %q for `%s`", args[0], cmd.CommandPath()), hint)
-}
-
 // flagError explains the mistake in a flag, and suggests a flag that the user may have
 // meant.
 func flagError(cmd *cobra.Command, err error) error {
@@ -222,21 +194,6 @@ func valuesOf(flag *pflag.Flag) string {
 		return "a duration with its unit, such as 90s, 10m or 72h"
 	}
 	return ""
-}
-
-// arguments checks the number of arguments. The error shows the usage line, which names
-// them.
-func arguments(least, most int) cobra.PositionalArgs {
-	return func(cmd *cobra.Command, args []string) error {
-		if len(args) >= least && len(args) <= most {
-			return nil
-		}
-		problem := "an argument is missing"
-		if len(args) > most {
-			problem = fmt.Sprintf("unexpected argument %q", args[most])
-		}
-		return advice.With(advice.Usagef("%s", problem), "usage: "+cmd.UseLine())
-	}
 }
 
 // exitCodeHelp returns the table of exit codes for the help text.

@@ -15,7 +15,7 @@ import (
 
 // newSafetyCommand returns the group of commands about safety checkpoints.
 func newSafetyCommand(env *cli.Environment) *cobra.Command {
-	cmd := newGroupCommand("safety", "Copy files, keys and databases before they change, and restore them",
+	cmd := cli.NewGroup("safety", "Copy files, keys and databases before they change, and restore them",
 		newSafetyCreateCommand(env),
 		newSafetyListCommand(env),
 		newSafetyShowCommand(env),
@@ -130,7 +130,7 @@ func newSafetyListCommand(env *cli.Environment) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List the safety checkpoints",
-		Args:  arguments(0, 0),
+		Args:  cli.Arguments(0, 0),
 		RunE:  func(cmd *cobra.Command, _ []string) error { return safety.List(cmd.Context(), env, prd, f.format()) },
 	}
 	addPRDFlag(cmd.Flags(), &prd, statePRD)
@@ -144,7 +144,7 @@ func newSafetyShowCommand(env *cli.Environment) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "show CHECKPOINT",
 		Short: "Show what a safety checkpoint holds",
-		Args:  arguments(1, 1),
+		Args:  cli.Arguments(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return safety.Show(cmd.Context(), env, prd, args[0], f.format())
 		},
@@ -164,7 +164,7 @@ func newSafetyVerifyCommand(env *cli.Environment) *cobra.Command {
 		Long: `Read everything that a safety checkpoint holds, and compare it with the recorded
 hashes, and look for the references that keep its commits in git, and for the copies
 of databases on their servers. If something is lost or damaged, the command exits 5.`,
-		Args: arguments(1, 1),
+		Args: cli.Arguments(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return safety.Verify(cmd.Context(), env, ref, args[0], f.format())
 		},
@@ -196,7 +196,7 @@ checkpoint that was made before it gives the restore up. Both refuse to overwrit
 what was edited in between.`,
 		Example: `  runner safety restore latest --dry-run
   runner safety restore chk_20260115_143022_a7b3c9 --yes`,
-		Args: arguments(1, 1),
+		Args: cli.Arguments(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.Name, o.Format = args[0], f.format()
 			return safety.Restore(cmd.Context(), env, o)
@@ -228,7 +228,7 @@ servers. "runner checkpoint prune" then removes the bytes that nothing else need
 If a server cannot be reached, its checkpoints stay. One that a protected workstream
 may have to be rolled back to is not removed. With --force it is, and what the
 workstream changed stays.`,
-		Args: arguments(1, 1000),
+		Args: cli.Arguments(1, 1000),
 	}
 	cmd.Flags().BoolVar(&o.Force, "force", false, "remove even those that a workstream may have to be rolled back to")
 	addRemoveFlags(cmd, env, &o, safety.Delete)
@@ -242,7 +242,7 @@ func newSafetyPruneCommand(env *cli.Environment) *cobra.Command {
 		Short: "Remove the safety checkpoints that have expired",
 		Long: `Remove the safety checkpoints that have expired, and what interrupted commands
 left. A checkpoint without an expiry is never removed by itself.`,
-		Args: arguments(0, 0),
+		Args: cli.Arguments(0, 0),
 	}
 	addRemoveFlags(cmd, env, &o, safety.Prune)
 	return cmd

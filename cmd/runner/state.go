@@ -24,7 +24,7 @@ type stateOptions struct {
 
 // newStateCommand returns the group of commands about the keys of a session's state.
 func newStateCommand(env *cli.Environment) *cobra.Command {
-	cmd := newGroupCommand("state", "Read and set keys of a session's state",
+	cmd := cli.NewGroup("state", "Read and set keys of a session's state",
 		newStateGetCommand(env),
 		newStateSetCommand(env),
 		newStateUnsetCommand(env),
@@ -46,7 +46,7 @@ func newStateGetCommand(env *cli.Environment) *cobra.Command {
 		Short:   "Print the value of a key",
 		Long:    `Print the value of a key. If the key is not set, the command exits 2.`,
 		Example: `  runner state get PRD-009 migration/last`,
-		Args:    arguments(2, 2),
+		Args:    cli.Arguments(2, 2),
 		RunE: func(_ *cobra.Command, args []string) error {
 			o.pipeline.PRD, o.report.Key = args[0], args[1]
 			return runStateGet(env, o)
@@ -78,7 +78,7 @@ func newStateListCommand(env *cli.Environment) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list PRD",
 		Short: "List the keys and their values",
-		Args:  arguments(1, 1),
+		Args:  cli.Arguments(1, 1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			st, err := load.OwnState(env, args[0])
 			if err != nil {
@@ -100,7 +100,7 @@ func newStateSetCommand(env *cli.Environment) *cobra.Command {
 		Use:     "set PRD KEY VALUE",
 		Short:   "Set a key",
 		Example: `  runner state set PRD-009 migration/last 0042`,
-		Args:    arguments(3, 3),
+		Args:    cli.Arguments(3, 3),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.pipeline.PRD, o.report.Key, o.report.Value = args[0], args[1], args[2]
 			return runStateChange(cmd.Context(), env, o, "state set")
@@ -115,7 +115,7 @@ func newStateUnsetCommand(env *cli.Environment) *cobra.Command {
 	return &cobra.Command{
 		Use:   "unset PRD KEY",
 		Short: "Remove a key",
-		Args:  arguments(2, 2),
+		Args:  cli.Arguments(2, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.pipeline.PRD, o.report.Key = args[0], args[1]
 			return runStateChange(cmd.Context(), env, o, "state unset")

@@ -35,9 +35,9 @@ func newStatusCommand(env *cli.Environment) *cobra.Command {
 		Long: `Show the state of the session of a PRD and what to do next, whether or not a build
 is running. Without a PRD, list all sessions. Status changes nothing and takes no
 lock.`,
-		Args: arguments(0, 1),
+		Args: cli.Arguments(0, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			o.prd = firstArgument(args)
+			o.prd = cli.FirstArgument(args)
 			return runStatus(cmd.Context(), env, o)
 		},
 	}

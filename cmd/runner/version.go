@@ -25,7 +25,7 @@ func newVersionCommand(env *cli.Environment) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "version",
 		Short: "Show the version and the supported format versions",
-		Args:  arguments(0, 0),
+		Args:  cli.Arguments(0, 0),
 	}
 	cmd.Flags().BoolVar(&o.json, "json", false, "print one JSON object")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return runVersion(cmd.Context(), env, o) }

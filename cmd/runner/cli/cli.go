@@ -1,5 +1,6 @@
-// Package cli is the process around a command: its streams, environment variables, clock
-// and signals, the workspace in which it works, and the user at its terminal.
+// Package cli is the process around a command: its arguments, streams, environment
+// variables, clock and signals, the workspace in which it works, and the user at its
+// terminal.
 //
 // What a command takes from the process belongs here, so that a test can give it
 // something else. What a command does with it and how an answer looks do not: the
@@ -11,7 +12,9 @@
 //   - Confirm asks before a command discards something;
 //   - Signals ends a command when a signal asks for that, and hands the signals to a run;
 //   - ReadFile reads a file that the user names, and waits for nothing;
-//   - Enum is a flag that takes one of a few words.
+//   - Arguments and Enum say what a command accepts as arguments and flags; NewGroup returns
+//     a command that only holds others;
+//   - WithoutText repeats the command line in a message or a hint.
 package cli
 
 import (

@@ -1,4 +1,4 @@
-package main
+package checkpoints
 
 import (
 	"context"
@@ -22,7 +22,7 @@ import (
 	"prdrunner/cmd/runner/show"
 )
 
-type checkpointRebuildOptions struct {
+type rebuildOptions struct {
 	prd        string
 	references []string
 	journal    bool
@@ -31,8 +31,8 @@ type checkpointRebuildOptions struct {
 	json       bool
 }
 
-func newCheckpointRebuildCommand(env *cli.Environment) *cobra.Command {
-	var o checkpointRebuildOptions
+func newRebuildCommand(env *cli.Environment) *cobra.Command {
+	var o rebuildOptions
 	cmd := &cobra.Command{
 		Use:   "rebuild PRD [CHECKPOINT]...",
 		Short: "Repair damaged checkpoints or a damaged journal",
@@ -46,7 +46,7 @@ Everything recorded after that state is lost, and is listed as far as it can be
 read. The damaged journal is kept.`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if o.journal {
-				return arguments(1, 1)(cmd, args)
+				return cli.Arguments(1, 1)(cmd, args)
 			}
 			return cobra.MinimumNArgs(1)(cmd, args)
 		},
@@ -55,7 +55,7 @@ read. The damaged journal is kept.`,
 			if o.journal {
 				return runRebuildJournal(cmd.Context(), env, o)
 			}
-			return runCheckpointRebuild(cmd.Context(), env, o)
+			return runRebuild(cmd.Context(), env, o)
 		},
 	}
 	flags := cmd.Flags()
@@ -67,7 +67,7 @@ read. The damaged journal is kept.`,
 	return cmd
 }
 
-func runCheckpointRebuild(ctx context.Context, env *cli.Environment, o checkpointRebuildOptions) error {
+func runRebuild(ctx context.Context, env *cli.Environment, o rebuildOptions) error {
 	store, st, err := load.State(env, o.prd)
 	if advice.IsA[*state.DamagedError](err) {
 		return advice.With(err, "`runner checkpoint rebuild "+o.prd+" --journal` starts a new journal")
@@ -138,7 +138,7 @@ func wouldRebuild(found *validate.Validation) []repair.RebuiltCheckpoint {
 	return list
 }
 
-func writeRebuilt(env *cli.Environment, o checkpointRebuildOptions, rebuilt []repair.RebuiltCheckpoint) error {
+func writeRebuilt(env *cli.Environment, o rebuildOptions, rebuilt []repair.RebuiltCheckpoint) error {
 	damaged := slices.ContainsFunc(rebuilt, func(r repair.RebuiltCheckpoint) bool { return !r.Whole() || o.dryRun && len(r.Was) > 0 })
 	if o.json {
 		if err := show.JSON(env.Stdout, show.NewRebuiltReport(o.prd, o.dryRun, rebuilt)); err != nil {
@@ -148,12 +148,12 @@ func writeRebuilt(env *cli.Environment, o checkpointRebuildOptions, rebuilt []re
 		show.RebuiltCheckpoints(env.Stdout, env.CommandLine, o.dryRun, rebuilt)
 	}
 	if damaged {
-		return errDamageShown
+		return ErrDamageShown
 	}
 	return nil
 }
 
-func runRebuildJournal(ctx context.Context, env *cli.Environment, o checkpointRebuildOptions) error {
+func runRebuildJournal(ctx context.Context, env *cli.Environment, o rebuildOptions) error {
 	store, err := load.OpenAnyStore(env, o.prd)
 	if err != nil {
 		return err
@@ -212,7 +212,7 @@ func rebuildHint(prd string, err error) error {
 	return err
 }
 
-func writeRebuiltJournal(env *cli.Environment, o checkpointRebuildOptions, r *repair.JournalRebuild) error {
+func writeRebuiltJournal(env *cli.Environment, o rebuildOptions, r *repair.JournalRebuild) error {
 	if !o.json {
 		show.RebuiltJournal(env.Stdout, env.CommandLine, o.prd, r)
 		return nil

@@ -1,4 +1,4 @@
-package main
+package checkpoints
 
 import (
 	"context"
@@ -15,14 +15,14 @@ import (
 	"prdrunner/cmd/runner/show"
 )
 
-type checkpointArchiveOptions struct {
+type archiveOptions struct {
 	prd    string
 	reason string
 	json   bool
 }
 
-func newCheckpointArchiveCommand(env *cli.Environment) *cobra.Command {
-	var o checkpointArchiveOptions
+func newArchiveCommand(env *cli.Environment) *cobra.Command {
+	var o archiveOptions
 	cmd := &cobra.Command{
 		Use:   "archive PRD",
 		Short: "Archive the current session",
@@ -37,10 +37,10 @@ If a rollback was cut short, archive finishes it first, which does change
 files. If files were edited since, archive makes a checkpoint of the edits and
 stops after the rollback, without archiving the session.`,
 		Example: `  runner checkpoint archive PRD-009 --reason "begun anew elsewhere"`,
-		Args:    arguments(1, 1),
+		Args:    cli.Arguments(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.prd = args[0]
-			return runCheckpointArchive(cmd.Context(), env, o)
+			return runArchive(cmd.Context(), env, o)
 		},
 	}
 	cmd.Flags().StringVarP(&o.reason, "reason", "m", "", "record `TEXT` as the reason")
@@ -48,7 +48,7 @@ stops after the rollback, without archiving the session.`,
 	return cmd
 }
 
-func runCheckpointArchive(ctx context.Context, env *cli.Environment, o checkpointArchiveOptions) error {
+func runArchive(ctx context.Context, env *cli.Environment, o archiveOptions) error {
 	store, st, err := load.State(env, o.prd)
 	if err != nil {
 		return err

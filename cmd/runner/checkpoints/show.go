@@ -1,4 +1,4 @@
-package main
+package checkpoints
 
 import (
 	"context"
@@ -14,14 +14,14 @@ import (
 	"prdrunner/cmd/runner/show"
 )
 
-type checkpointShowOptions struct {
+type showOptions struct {
 	prd       string
 	reference string
 	json      bool
 }
 
-func newCheckpointShowCommand(env *cli.Environment) *cobra.Command {
-	o := checkpointShowOptions{reference: "latest"}
+func newShowCommand(env *cli.Environment) *cobra.Command {
+	o := showOptions{reference: "latest"}
 	cmd := &cobra.Command{
 		Use:   "show PRD [CHECKPOINT]",
 		Short: "Show the contents of a checkpoint",
@@ -29,20 +29,20 @@ func newCheckpointShowCommand(env *cli.Environment) *cobra.Command {
 the latest one. If the checkpoint is damaged, show what the journal has of it, and
 exit 5. "runner checkpoint --help" says how to name a checkpoint.`,
 		Example: `  runner checkpoint show PRD-009 latest~1`,
-		Args:    arguments(1, 2),
+		Args:    cli.Arguments(1, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.prd = args[0]
 			if len(args) > 1 {
 				o.reference = args[1]
 			}
-			return runCheckpointShow(cmd.Context(), env, o)
+			return runShow(cmd.Context(), env, o)
 		},
 	}
 	cmd.Flags().BoolVar(&o.json, "json", false, "print one JSON object")
 	return cmd
 }
 
-func runCheckpointShow(ctx context.Context, env *cli.Environment, o checkpointShowOptions) error {
+func runShow(ctx context.Context, env *cli.Environment, o showOptions) error {
 	store, st, err := load.NamedOrOnlyState(env, o.prd)
 	if err != nil {
 		return err
@@ -61,7 +61,7 @@ func runCheckpointShow(ctx context.Context, env *cli.Environment, o checkpointSh
 			err = show.Checkpoint(env.Stdout, env.CommandLine, found)
 		}
 		if err == nil && !found.Check.Whole() {
-			err = errDamageShown
+			err = ErrDamageShown
 		}
 		return err
 	})

@@ -1,4 +1,4 @@
-package main
+package checkpoints
 
 import (
 	"context"
@@ -14,8 +14,8 @@ import (
 	"prdrunner/runner/view"
 )
 
-// runCheckpointAdopt adopts a session that git tracks.
-func runCheckpointAdopt(ctx context.Context, env *cli.Environment, o checkpointImportOptions) error {
+// runAdopt adopts a session that git tracks.
+func runAdopt(ctx context.Context, env *cli.Environment, o importOptions) error {
 	cfg, err := env.LoadConfig()
 	if err != nil {
 		return err
@@ -63,7 +63,7 @@ func runCheckpointAdopt(ctx context.Context, env *cli.Environment, o checkpointI
 }
 
 // showAdopted shows which session was adopted, or would be.
-func showAdopted(env *cli.Environment, o checkpointImportOptions, result show.AdoptReport) error {
+func showAdopted(env *cli.Environment, o importOptions, result show.AdoptReport) error {
 	if o.json {
 		return show.JSON(env.Stdout, result)
 	}

@@ -1,4 +1,4 @@
-package main
+package checkpoints
 
 import (
 	"context"
@@ -14,15 +14,15 @@ import (
 	"prdrunner/cmd/runner/show"
 )
 
-type checkpointListOptions struct {
+type listOptions struct {
 	prd   string
 	all   bool
 	label string
 	json  bool
 }
 
-func newCheckpointListCommand(env *cli.Environment) *cobra.Command {
-	var o checkpointListOptions
+func newListCommand(env *cli.Environment) *cobra.Command {
+	var o listOptions
 	cmd := &cobra.Command{
 		Use:   "list [PRD]",
 		Short: "List the checkpoints of a session",
@@ -42,10 +42,10 @@ unless the recorded artifacts are all that these workstreams changed. "runner
 checkpoint show" tells which.`,
 		Example: `  runner checkpoint list PRD-009 --all
   runner checkpoint list --type implement`,
-		Args: arguments(0, 1),
+		Args: cli.Arguments(0, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			o.prd = firstArgument(args)
-			return runCheckpointList(cmd.Context(), env, o)
+			o.prd = cli.FirstArgument(args)
+			return runList(cmd.Context(), env, o)
 		},
 	}
 	flags := cmd.Flags()
@@ -56,7 +56,7 @@ checkpoint show" tells which.`,
 	return cmd
 }
 
-func runCheckpointList(_ context.Context, env *cli.Environment, o checkpointListOptions) error {
+func runList(_ context.Context, env *cli.Environment, o listOptions) error {
 	sessions, err := listedSessions(env, o)
 	if err != nil {
 		return err
@@ -72,7 +72,7 @@ func runCheckpointList(_ context.Context, env *cli.Environment, o checkpointList
 }
 
 // listedSessions returns the sessions that the user asked for.
-func listedSessions(env *cli.Environment, o checkpointListOptions) ([]reader.StoredSession, error) {
+func listedSessions(env *cli.Environment, o listOptions) ([]reader.StoredSession, error) {
 	if !o.all && (o.prd != "" || o.label == "") {
 		store, st, err := load.NamedOrOnlyState(env, o.prd)
 		if err != nil {

@@ -1,4 +1,4 @@
-package main
+package checkpoints
 
 import (
 	"context"
@@ -15,7 +15,7 @@ import (
 	"prdrunner/cmd/runner/show"
 )
 
-type checkpointPinOptions struct {
+type pinOptions struct {
 	prd       string
 	reference string
 	reason    string
@@ -23,16 +23,16 @@ type checkpointPinOptions struct {
 	json      bool
 }
 
-func newCheckpointPinCommand(env *cli.Environment) *cobra.Command {
-	o := checkpointPinOptions{pinned: true}
+func newPinCommand(env *cli.Environment) *cobra.Command {
+	o := pinOptions{pinned: true}
 	cmd := &cobra.Command{
 		Use:     "pin PRD CHECKPOINT",
 		Short:   "Protect a checkpoint from pruning",
 		Example: `  runner checkpoint pin PRD-009 latest --reason "before the schema change"`,
-		Args:    arguments(2, 2),
+		Args:    cli.Arguments(2, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.prd, o.reference = args[0], args[1]
-			return runCheckpointPin(cmd.Context(), env, o)
+			return runPin(cmd.Context(), env, o)
 		},
 	}
 	cmd.Flags().StringVarP(&o.reason, "reason", "m", "", "record `TEXT` as the reason")
@@ -40,23 +40,23 @@ func newCheckpointPinCommand(env *cli.Environment) *cobra.Command {
 	return cmd
 }
 
-func newCheckpointUnpinCommand(env *cli.Environment) *cobra.Command {
-	var o checkpointPinOptions
+func newUnpinCommand(env *cli.Environment) *cobra.Command {
+	var o pinOptions
 	cmd := &cobra.Command{
 		Use:     "unpin PRD CHECKPOINT",
 		Short:   "Remove the pin of a checkpoint",
 		Example: `  runner checkpoint unpin PRD-009 CP-services-20261003T1845`,
-		Args:    arguments(2, 2),
+		Args:    cli.Arguments(2, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.prd, o.reference = args[0], args[1]
-			return runCheckpointPin(cmd.Context(), env, o)
+			return runPin(cmd.Context(), env, o)
 		},
 	}
 	cmd.Flags().BoolVar(&o.json, "json", false, "print one JSON object")
 	return cmd
 }
 
-func runCheckpointPin(ctx context.Context, env *cli.Environment, o checkpointPinOptions) error {
+func runPin(ctx context.Context, env *cli.Environment, o pinOptions) error {
 	store, st, err := load.TrustedState(ctx, env, load.PipelineRef{PRD: o.prd})
 	if err != nil {
 		return err

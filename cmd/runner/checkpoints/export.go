@@ -1,4 +1,4 @@
-package main
+package checkpoints
 
 import (
 	"context"
@@ -26,7 +26,7 @@ import (
 	"prdrunner/runner/view"
 )
 
-type checkpointExportOptions struct {
+type exportOptions struct {
 	prd     string
 	session string // id of an archived session; "": the current one
 	out     string
@@ -36,8 +36,8 @@ type checkpointExportOptions struct {
 	json    bool
 }
 
-func newCheckpointExportCommand(env *cli.Environment) *cobra.Command {
-	var o checkpointExportOptions
+func newExportCommand(env *cli.Environment) *cobra.Command {
+	var o exportOptions
 	cmd := &cobra.Command{
 		Use:   "export PRD",
 		Short: "Export a session to a file, also as the checkpoints of other tools",
@@ -66,13 +66,13 @@ are directories. They hold less than an archive; what has no place in them is li
   runner checkpoint export PRD-009 -o cashier.tar.zst
   runner checkpoint export PRD-009 -o - | ssh build-2 runner -C cashier checkpoint import -
   runner checkpoint export PRD-009 --format crunch -o .claude/crunch/42/checkpoints`,
-		Args: arguments(1, 1),
+		Args: cli.Arguments(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.prd = args[0]
 			if o.format != "" {
 				return exchange.Export(cmd.Context(), env, exchange.ExportOptions{PRD: o.prd, Session: o.session, Format: o.format, Out: o.out, JSON: o.json})
 			}
-			return runCheckpointExport(cmd.Context(), env, o)
+			return runExport(cmd.Context(), env, o)
 		},
 	}
 	flags := cmd.Flags()
@@ -88,7 +88,7 @@ are directories. They hold less than an archive; what has no place in them is li
 	return cmd
 }
 
-func runCheckpointExport(ctx context.Context, env *cli.Environment, o checkpointExportOptions) error {
+func runExport(ctx context.Context, env *cli.Environment, o exportOptions) error {
 	to, err := o.target(env)
 	if err != nil {
 		return err
@@ -122,7 +122,7 @@ func runCheckpointExport(ctx context.Context, env *cli.Environment, o checkpoint
 }
 
 // source returns the store and the state of the session to export.
-func (o checkpointExportOptions) source(env *cli.Environment) (*checkpoint.Store, *state.State, error) {
+func (o exportOptions) source(env *cli.Environment) (*checkpoint.Store, *state.State, error) {
 	if o.session == "" {
 		return load.State(env, o.prd)
 	}
@@ -138,7 +138,7 @@ func (o checkpointExportOptions) source(env *cli.Environment) (*checkpoint.Store
 }
 
 // target returns where the archive goes, and how it is compressed.
-func (o checkpointExportOptions) target(env *cli.Environment) (transfer.ExportOptions, error) {
+func (o exportOptions) target(env *cli.Environment) (transfer.ExportOptions, error) {
 	to := transfer.ExportOptions{Format: bundle.Gzip, Logs: o.logs, Force: o.force, Session: o.session}
 	switch {
 	case o.out == advice.StandardStream && o.json:

@@ -1,4 +1,4 @@
-package main
+package checkpoints
 
 import (
 	"context"
@@ -27,7 +27,7 @@ func (p *pruning) findForeign(ctx context.Context) (err error) {
 }
 
 // runPruneRefs removes the captures of a state directory that no longer exists.
-func runPruneRefs(ctx context.Context, env *cli.Environment, store *checkpoint.Store, w *workspace.Workspace, o checkpointPruneOptions) error {
+func runPruneRefs(ctx context.Context, env *cli.Environment, store *checkpoint.Store, w *workspace.Workspace, o pruneOptions) error {
 	all, err := prune.FindForeignRefs(ctx, store, w)
 	if err != nil {
 		return err
@@ -50,7 +50,7 @@ func runPruneRefs(ctx context.Context, env *cli.Environment, store *checkpoint.S
 
 // removeRefs asks, and removes the captures that no session here needs. It returns the
 // captures that it removed and kept, as determined under the lock.
-func removeRefs(ctx context.Context, env *cli.Environment, store *checkpoint.Store, w *workspace.Workspace, o checkpointPruneOptions, of prune.ForeignRefs) (prune.ForeignRefs, error) {
+func removeRefs(ctx context.Context, env *cli.Environment, store *checkpoint.Store, w *workspace.Workspace, o pruneOptions, of prune.ForeignRefs) (prune.ForeignRefs, error) {
 	question := fmt.Sprintf("Remove %s from git? If state directory %s is not gone, its sessions can't go back to them any more",
 		view.Plural(len(of.Refs)-len(of.Kept), "capture"), of.ID)
 	if err := cli.Confirm(ctx, env.Terminal(), o.yes, question); err != nil {

@@ -1,4 +1,4 @@
-package main
+package checkpoints
 
 import (
 	"context"
@@ -22,7 +22,7 @@ import (
 	"prdrunner/runner/view"
 )
 
-type checkpointDeleteOptions struct {
+type deleteOptions struct {
 	prd        string
 	references []string
 	session    bool
@@ -33,8 +33,8 @@ type checkpointDeleteOptions struct {
 	reason     string
 }
 
-func newCheckpointDeleteCommand(env *cli.Environment) *cobra.Command {
-	var o checkpointDeleteOptions
+func newDeleteCommand(env *cli.Environment) *cobra.Command {
+	var o deleteOptions
 	cmd := &cobra.Command{
 		Use:   "delete PRD [CHECKPOINT]...",
 		Short: "Delete checkpoints or the whole session",
@@ -46,13 +46,13 @@ With --session, delete the current session: its journal, document, logs and
 checkpoints. Archived sessions stay.`,
 		Example: `  runner checkpoint delete PRD-009 CP-services-20261003T1845
   runner checkpoint delete PRD-009 --session`,
-		Args: arguments(1, math.MaxInt),
+		Args: cli.Arguments(1, math.MaxInt),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.prd, o.references = args[0], args[1:]
 			if o.session == (len(o.references) > 0) {
 				return advice.With(advice.Usagef("name the checkpoints to delete, or --session"), "`runner checkpoint list "+o.prd+"` lists them")
 			}
-			return runCheckpointDelete(cmd.Context(), env, o)
+			return runDelete(cmd.Context(), env, o)
 		},
 	}
 	flags := cmd.Flags()
@@ -66,7 +66,7 @@ checkpoints. Archived sessions stay.`,
 	return cmd
 }
 
-func runCheckpointDelete(ctx context.Context, env *cli.Environment, o checkpointDeleteOptions) (err error) {
+func runDelete(ctx context.Context, env *cli.Environment, o deleteOptions) (err error) {
 	store, snap, err := load.Session(env, o.prd)
 	if err != nil && (!o.session || !advice.IsA[*state.DamagedError](err)) {
 		return err
@@ -100,7 +100,7 @@ func runCheckpointDelete(ctx context.Context, env *cli.Environment, o checkpoint
 type deletion struct {
 	change.Target
 	state   *state.State // before anything was deleted; nil if it can't be read
-	o       checkpointDeleteOptions
+	o       deleteOptions
 	objects show.Collection
 }
 

@@ -1,9 +1,8 @@
-package main
+package checkpoints
 
 import (
 	"context"
 	"errors"
-	"fmt"
 	"runtime"
 	"strings"
 	"sync"
@@ -26,7 +25,7 @@ import (
 	"prdrunner/runner/view"
 )
 
-type checkpointPruneOptions struct {
+type pruneOptions struct {
 	prd       string
 	olderThan time.Duration
 	refsOf    string // id of another state directory
@@ -35,8 +34,8 @@ type checkpointPruneOptions struct {
 	json      bool
 }
 
-func newCheckpointPruneCommand(env *cli.Environment) *cobra.Command {
-	var o checkpointPruneOptions
+func newPruneCommand(env *cli.Environment) *cobra.Command {
+	var o pruneOptions
 	cmd := &cobra.Command{
 		Use:   "prune [PRD]",
 		Short: "Remove checkpoints and sessions that are no longer kept",
@@ -50,13 +49,13 @@ cannot know whether that directory still exists. --dry-run lists the IDs of such
 directories; if one is gone, --refs-of ID removes its captures.`,
 		Example: `  runner checkpoint prune --dry-run
   runner checkpoint prune PRD-009 --older-than 24h --yes`,
-		Args: arguments(0, 1),
+		Args: cli.Arguments(0, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			o.prd = firstArgument(args)
+			o.prd = cli.FirstArgument(args)
 			if cmd.Flags().Changed("older-than") && o.olderThan <= 0 {
 				return advice.Usagef("--older-than must be more than 0")
 			}
-			return runCheckpointPrune(cmd.Context(), env, o)
+			return runPrune(cmd.Context(), env, o)
 		},
 	}
 	flags := cmd.Flags()
@@ -70,7 +69,7 @@ directories; if one is gone, --refs-of ID removes its captures.`,
 	return cmd
 }
 
-func runCheckpointPrune(ctx context.Context, env *cli.Environment, o checkpointPruneOptions) (err error) {
+func runPrune(ctx context.Context, env *cli.Environment, o pruneOptions) (err error) {
 	cfg, err := env.LoadConfig()
 	if err != nil {
 		return err
@@ -129,7 +128,7 @@ type pruning struct {
 	cfg   *config.Config
 	store *checkpoint.Store
 	files *workspace.Workspace
-	o     checkpointPruneOptions
+	o     pruneOptions
 	show.Prune
 	refused error // the error of the first PRD that was skipped
 
@@ -180,7 +179,7 @@ func (p *pruning) refuse(prd string, err error) {
 func (p *pruning) passOver(prd string, err error) {
 	p.Pruned = append(p.Pruned, &prune.Pruned{PRD: prd, Warnings: []string{p.env.Localize(err.Error())}})
 	if advice.IsA[*state.DamagedError](err) {
-		err = errDamageShown
+		err = ErrDamageShown
 	}
 	p.keepFirstError(err)
 }
@@ -279,35 +278,4 @@ func (p *pruning) pruneOne(ctx context.Context, plan *prune.Pruned) (done *prune
 		return err
 	})
 	return done, err
-}
-
-// takeCollected records the result of a collection. It is no error if nothing could be
-// collected: the reason is shown, and the next collection does it. An interruption is an
-// error.
-func takeCollected(env *cli.Environment, c *show.Collection, done prune.Collected, err error) error {
-	c.Done, c.Why = done, ""
-	var none *prune.NotCollectedError
-	if errors.As(err, &none) && !errors.Is(err, context.Canceled) {
-		c.Why = env.Localize(none.Err.Error())
-		return nil
-	}
-	return err
-}
-
-// collect removes the objects that nothing needs any more.
-func collect(ctx context.Context, env *cli.Environment, store *checkpoint.Store, w *workspace.Workspace, c *show.Collection) error {
-	record := checkpoint.AuditRecord{What: "checkpoint collect"}
-	return change.WithAudit(env, store, &record, func() error {
-		done, err := prune.Collect(ctx, store, w)
-		record.IDs = done.Refs
-		err = takeCollected(env, c, done, err)
-		switch {
-		case c.Why != "":
-			record.Because("nothing was collected: " + c.Why)
-		case err == nil:
-			record.Because(fmt.Sprintf("nothing kept needs them: %s, %s of git, %s",
-				view.Plural(done.Objects, "object"), view.Plural(len(done.Refs), "reference"), view.Plural(done.Leftovers+done.Discarded, "leftover")))
-		}
-		return err
-	})
 }

@@ -1,4 +1,4 @@
-package main
+package checkpoints
 
 import (
 	"context"
@@ -20,7 +20,7 @@ import (
 	"prdrunner/runner/view"
 )
 
-type checkpointDiffOptions struct {
+type diffOptions struct {
 	prd   string
 	from  string
 	to    string
@@ -30,8 +30,8 @@ type checkpointDiffOptions struct {
 	json  bool
 }
 
-func newCheckpointDiffCommand(env *cli.Environment) *cobra.Command {
-	var o checkpointDiffOptions
+func newDiffCommand(env *cli.Environment) *cobra.Command {
+	var o diffOptions
 	cmd := &cobra.Command{
 		Use:   "diff PRD FROM [TO] [-- PATH...]",
 		Short: "Compare two checkpoints",
@@ -45,7 +45,7 @@ shows the changes in the files; paths after -- limit it to these.`,
 			if at := cmd.ArgsLenAtDash(); at >= 0 {
 				args = args[:at]
 			}
-			return arguments(2, 3)(cmd, args)
+			return cli.Arguments(2, 3)(cmd, args)
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if at := cmd.ArgsLenAtDash(); at >= 0 {
@@ -55,7 +55,7 @@ shows the changes in the files; paths after -- limit it to these.`,
 			if len(args) > 2 {
 				o.to = args[2]
 			}
-			return runCheckpointDiff(cmd.Context(), env, o)
+			return runDiff(cmd.Context(), env, o)
 		},
 	}
 	flags := cmd.Flags()
@@ -67,7 +67,7 @@ shows the changes in the files; paths after -- limit it to these.`,
 	return cmd
 }
 
-func runCheckpointDiff(ctx context.Context, env *cli.Environment, o checkpointDiffOptions) error {
+func runDiff(ctx context.Context, env *cli.Environment, o diffOptions) error {
 	if err := checkPaths(o.paths); err != nil {
 		return err
 	}

@@ -1,4 +1,4 @@
-package main
+package checkpoints
 
 import (
 	"bytes"
@@ -26,7 +26,7 @@ import (
 	"prdrunner/runner/view"
 )
 
-type checkpointImportOptions struct {
+type importOptions struct {
 	file      string
 	adopt     string // the PRD to adopt; "" if a file is imported
 	replace   bool
@@ -40,8 +40,8 @@ type checkpointImportOptions struct {
 	pipeline load.PipelineRef // with format: whose session begins from the checkpoint
 }
 
-func newCheckpointImportCommand(env *cli.Environment) *cobra.Command {
-	var o checkpointImportOptions
+func newImportCommand(env *cli.Environment) *cobra.Command {
+	var o importOptions
 	cmd := &cobra.Command{
 		Use:   "import [FILE]",
 		Short: "Import a session from a file, also from the checkpoints of other tools",
@@ -71,9 +71,9 @@ session has no place for is listed.`,
   runner checkpoint import --adopt PRD-009
   runner checkpoint import --format crunch --prd PRD-009 .claude/crunch/42/checkpoints`,
 		Annotations: map[string]string{cli.WorksHere: "true"},
-		Args:        arguments(0, 1),
+		Args:        cli.Arguments(0, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			o.file = env.FromWorkspace(firstArgument(args))
+			o.file = env.FromWorkspace(cli.FirstArgument(args))
 			switch {
 			case o.format != "":
 				return exchange.Import(cmd.Context(), env, exchange.ImportOptions{Format: o.format, Path: o.file, Pipeline: o.pipeline, DryRun: o.dryRun, JSON: o.json})
@@ -82,9 +82,9 @@ session has no place for is listed.`,
 			case (o.file == "") == (o.adopt == ""):
 				return advice.With(advice.Usagef("one of FILE and --adopt PRD is needed"), "name the archive that `runner checkpoint export` wrote, or the PRD whose state git tracks")
 			case o.adopt != "":
-				return runCheckpointAdopt(cmd.Context(), env, o)
+				return runAdopt(cmd.Context(), env, o)
 			}
-			return runCheckpointImport(cmd.Context(), env, o)
+			return runImport(cmd.Context(), env, o)
 		},
 	}
 	o.addFlags(cmd)
@@ -92,7 +92,7 @@ session has no place for is listed.`,
 }
 
 // addFlags adds the flags of the command.
-func (o *checkpointImportOptions) addFlags(cmd *cobra.Command) {
+func (o *importOptions) addFlags(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	flags.StringVar(&o.adopt, "adopt", "", "take over the session of `PRD` whose state git tracks")
@@ -114,7 +114,7 @@ func (o *checkpointImportOptions) addFlags(cmd *cobra.Command) {
 	}
 }
 
-func runCheckpointImport(ctx context.Context, env *cli.Environment, o checkpointImportOptions) (err error) {
+func runImport(ctx context.Context, env *cli.Environment, o importOptions) (err error) {
 	cfg, err := env.LoadConfig()
 	if err != nil {
 		return err
@@ -138,7 +138,7 @@ func runCheckpointImport(ctx context.Context, env *cli.Environment, o checkpoint
 		return unsoundHint(in, err)
 	}
 	defer func() { err = errors.Join(err, archive.Close()) }()
-	return (&importing{env: env, cfg: cfg, store: store, archive: archive, checkpointImportOptions: o}).importSession(ctx)
+	return (&importing{env: env, cfg: cfg, store: store, archive: archive, importOptions: o}).importSession(ctx)
 }
 
 // ofOtherTools ends the hint about a file or directory that is no archive.
@@ -215,7 +215,7 @@ func openStoreFor(ctx context.Context, env *cli.Environment, cfg *config.Config,
 
 // importing is one import of a verified archive.
 type importing struct {
-	checkpointImportOptions
+	importOptions
 	env     *cli.Environment
 	cfg     *config.Config
 	store   *checkpoint.Store

@@ -1,4 +1,4 @@
-package main
+package checkpoints
 
 import (
 	"context"
@@ -16,14 +16,14 @@ import (
 	"prdrunner/cmd/runner/show"
 )
 
-type checkpointMigrateOptions struct {
+type migrateOptions struct {
 	prd    string
 	dryRun bool
 	json   bool
 }
 
-func newCheckpointMigrateCommand(env *cli.Environment) *cobra.Command {
-	var o checkpointMigrateOptions
+func newMigrateCommand(env *cli.Environment) *cobra.Command {
+	var o migrateOptions
 	cmd := &cobra.Command{
 		Use:   "migrate [PRD]",
 		Short: "Convert sessions to the current format version",
@@ -33,10 +33,10 @@ files in backup-VERSION/. You need not migrate: Runner reads the older versions.
 An older Runner cannot read a migrated session. A session of a newer version is
 refused and not changed.`,
 		Example: `  runner checkpoint migrate PRD-009 --dry-run`,
-		Args:    arguments(0, 1),
+		Args:    cli.Arguments(0, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			o.prd = firstArgument(args)
-			return runCheckpointMigrate(cmd.Context(), env, o)
+			o.prd = cli.FirstArgument(args)
+			return runMigrate(cmd.Context(), env, o)
 		},
 	}
 	flags := cmd.Flags()
@@ -46,7 +46,7 @@ refused and not changed.`,
 	return cmd
 }
 
-func runCheckpointMigrate(ctx context.Context, env *cli.Environment, o checkpointMigrateOptions) error {
+func runMigrate(ctx context.Context, env *cli.Environment, o migrateOptions) error {
 	cfg, err := env.LoadConfig()
 	if err != nil {
 		return err

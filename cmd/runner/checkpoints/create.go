@@ -1,4 +1,4 @@
-package main
+package checkpoints
 
 import (
 	"context"
@@ -15,14 +15,14 @@ import (
 	"prdrunner/cmd/runner/show"
 )
 
-type checkpointCreateOptions struct {
+type createOptions struct {
 	prd    string
 	reason string
 	json   bool
 }
 
-func newCheckpointCreateCommand(env *cli.Environment) *cobra.Command {
-	var o checkpointCreateOptions
+func newCreateCommand(env *cli.Environment) *cobra.Command {
+	var o createOptions
 	cmd := &cobra.Command{
 		Use:   "create PRD",
 		Short: "Make a checkpoint now",
@@ -30,10 +30,10 @@ func newCheckpointCreateCommand(env *cli.Environment) *cobra.Command {
 Files are captured only while nothing runs: during a build, the checkpoint has
 the files of the last capture.`,
 		Example: `  runner checkpoint create PRD-009 --reason "before the schema change"`,
-		Args:    arguments(1, 1),
+		Args:    cli.Arguments(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.prd = args[0]
-			return runCheckpointCreate(cmd.Context(), env, o)
+			return runCreate(cmd.Context(), env, o)
 		},
 	}
 	cmd.Flags().StringVarP(&o.reason, "reason", "m", "", "record `TEXT` as the reason")
@@ -41,7 +41,7 @@ the files of the last capture.`,
 	return cmd
 }
 
-func runCheckpointCreate(ctx context.Context, env *cli.Environment, o checkpointCreateOptions) error {
+func runCreate(ctx context.Context, env *cli.Environment, o createOptions) error {
 	store, st, err := load.TrustedState(ctx, env, load.PipelineRef{PRD: o.prd})
 	if err != nil {
 		return err

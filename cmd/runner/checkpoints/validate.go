@@ -1,4 +1,4 @@
-package main
+package checkpoints
 
 import (
 	"context"
@@ -22,7 +22,7 @@ import (
 	"prdrunner/cmd/runner/show"
 )
 
-type checkpointValidateOptions struct {
+type validateOptions struct {
 	prd        string
 	references []string
 	deep       bool
@@ -30,8 +30,8 @@ type checkpointValidateOptions struct {
 	json       bool
 }
 
-func newCheckpointValidateCommand(env *cli.Environment) *cobra.Command {
-	var o checkpointValidateOptions
+func newValidateCommand(env *cli.Environment) *cobra.Command {
+	var o validateOptions
 	cmd := &cobra.Command{
 		Use:   "validate [PRD] [CHECKPOINT]...",
 		Short: "Check that checkpoints are intact",
@@ -43,10 +43,10 @@ damaged.`,
 		Example: `  runner checkpoint validate PRD-009 --deep`,
 		Args:    cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if o.prd = firstArgument(args); o.prd != "" {
+			if o.prd = cli.FirstArgument(args); o.prd != "" {
 				o.references = args[1:]
 			}
-			return runCheckpointValidate(cmd.Context(), env, o)
+			return runValidate(cmd.Context(), env, o)
 		},
 	}
 	flags := cmd.Flags()
@@ -57,7 +57,7 @@ damaged.`,
 	return cmd
 }
 
-func runCheckpointValidate(ctx context.Context, env *cli.Environment, o checkpointValidateOptions) error {
+func runValidate(ctx context.Context, env *cli.Environment, o validateOptions) error {
 	if o.mark && o.prd == "" {
 		return advice.Usagef("--mark changes the session of one PRD: name it")
 	}
@@ -92,7 +92,7 @@ func runCheckpointValidate(ctx context.Context, env *cli.Environment, o checkpoi
 		case errors.Is(unread, fs.ErrPermission):
 			err = unread
 		case found.Damaged():
-			err = errDamageShown
+			err = ErrDamageShown
 		}
 		return err
 	})
@@ -100,7 +100,7 @@ func runCheckpointValidate(ctx context.Context, env *cli.Environment, o checkpoi
 
 // markFound validates again under the lock, and records the findings. It can't record
 // anything if the journal is damaged.
-func markFound(ctx context.Context, env *cli.Environment, store *checkpoint.Store, w *workspace.Workspace, o checkpointValidateOptions, found *validate.Validation) (*validate.Marks, error) {
+func markFound(ctx context.Context, env *cli.Environment, store *checkpoint.Store, w *workspace.Workspace, o validateOptions, found *validate.Validation) (*validate.Marks, error) {
 	for _, s := range found.Sessions {
 		if s.Place == disk.PlaceCurrent && s.Journal != nil {
 			return nil, nil
