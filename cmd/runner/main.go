@@ -3,8 +3,9 @@
 // Each command is one file: a constructor newXxxCommand, a struct xxxOptions that its
 // flags fill, and a function runXxx(ctx, env, options), which makes one call into
 // prdrunner/runner, prdrunner/pipeline or prdrunner/checkpoint and shows the result.
-// root.go lists the commands. The commands `runner checkpoint …` are the package
-// checkpoints. A command gets everything else from the packages below this one:
+// root.go lists the commands. Those about checkpoints are in package checkpoints, and
+// `runner logs` is package logs. A command gets everything else from the packages below
+// this one:
 //
 //   - cli: the process around it: streams, environment variables, clock, signals, terminal;
 //   - config: what the user has set;

@@ -11,6 +11,7 @@ import (
 	"prdrunner/cmd/runner/advice"
 	"prdrunner/cmd/runner/checkpoints"
 	"prdrunner/cmd/runner/cli"
+	"prdrunner/cmd/runner/logs"
 	"prdrunner/cmd/runner/words"
 )
 
@@ -83,7 +84,7 @@ func addCommands(root *cobra.Command, env *cli.Environment) {
 		commands  []entry
 	}{
 		{"run", "Run pipelines:", []entry{
-			{"build", newBuildCommand}, {"plan", newPlanCommand}, {"status", newStatusCommand}, {"logs", newLogsCommand},
+			{"build", newBuildCommand}, {"plan", newPlanCommand}, {"status", newStatusCommand}, {"logs", logs.NewCommand},
 			{"pause", newPauseCommand}, {"abandon", newAbandonCommand},
 		}},
 		{"decide", "Answer what waits for a person:", []entry{

@@ -1,4 +1,4 @@
-package main
+package logs
 
 import (
 	"context"
@@ -17,7 +17,7 @@ const pollInterval = 100 * time.Millisecond
 
 // followed is a log that may still grow.
 type followed struct {
-	step    loggedStep
+	step    step
 	attempt int
 	offset  int64
 	to      io.Writer // keeps the unfinished part of an escape sequence
@@ -25,7 +25,7 @@ type followed struct {
 
 // follow prints logs and the output that is added to them, until the session stops running
 // or ctx ends. It also follows attempts that begin in the meantime.
-func (p *logPrinter) follow(ctx context.Context, st *state.State, steps []loggedStep, attempt int) error {
+func (p *printer) follow(ctx context.Context, st *state.State, steps []step, attempt int) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	var open []*followed
@@ -64,7 +64,7 @@ type beginning struct {
 	attempt int
 }
 
-func (b beginning) followedStep(steps []loggedStep) *followed {
+func (b beginning) followedStep(steps []step) *followed {
 	for _, s := range steps {
 		if s.label == b.label {
 			return &followed{step: s, attempt: b.attempt}
@@ -75,7 +75,7 @@ func (b beginning) followedStep(steps []loggedStep) *followed {
 
 // watchAttempts sends the attempts that begin after a commit to the first channel. It
 // sends to the second one when the session stops running or ctx ends.
-func (p *logPrinter) watchAttempts(ctx context.Context, from uint64) (<-chan beginning, <-chan error) {
+func (p *printer) watchAttempts(ctx context.Context, from uint64) (<-chan beginning, <-chan error) {
 	begun, ended := make(chan beginning), make(chan error, 1)
 	go func() {
 		for c, err := range p.store.Follow(ctx, p.prd, from+1) {
@@ -115,7 +115,7 @@ func attemptOf(e state.Event) (beginning, bool) {
 }
 
 // printAdded prints the output that was added to each log since the last call.
-func (p *logPrinter) printAdded(open []*followed) error {
+func (p *printer) printAdded(open []*followed) error {
 	for _, f := range open {
 		if err := p.printAddedTo(f); err != nil {
 			return fmt.Errorf("print the log of %s: %w", f.step.label, err)
@@ -124,7 +124,7 @@ func (p *logPrinter) printAdded(open []*followed) error {
 	return nil
 }
 
-func (p *logPrinter) printAddedTo(f *followed) error {
+func (p *printer) printAddedTo(f *followed) error {
 	file, err := runner.OpenLog(p.store.Layout().LogPath(p.prd, f.step.log, f.attempt))
 	if errors.Is(err, os.ErrNotExist) {
 		return nil // the attempt has written no log yet, or the gate has no process
