@@ -13,6 +13,7 @@
 //   - change: the one way to change a session: lock, finish what was cut short, record in
 //     the audit log, do, close;
 //   - begin: how a build begins, resumes or refuses;
+//   - answer: an approval or a rejection of a gate that waits;
 //   - show: how its answer is printed, as text and as JSON;
 //   - advice: usage errors, hints and commands to type next.
 //

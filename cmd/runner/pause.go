@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -13,6 +14,9 @@ import (
 	"prdrunner/cmd/runner/cli"
 	"prdrunner/cmd/runner/load"
 )
+
+// errNotRunning reports that a session has no owner to hand a request to.
+var errNotRunning = errors.New("nothing runs it")
 
 type pauseOptions struct {
 	prd     string

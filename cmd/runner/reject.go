@@ -4,13 +4,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"prdrunner/checkpoint"
-	"prdrunner/checkpoint/state"
-	"prdrunner/cmd/runner/advice"
+	"prdrunner/cmd/runner/answer"
 	"prdrunner/cmd/runner/cli"
 )
 
 func newRejectCommand(env *cli.Environment) *cobra.Command {
-	var o answerOptions
+	var o answer.Options
 	cmd := &cobra.Command{
 		Use:   "reject PRD [GATE]",
 		Short: "Reject a gate that waits for a person",
@@ -27,25 +26,13 @@ RUNNER_FEEDBACK names.`,
   runner reject PRD-009 sign-off --to design -m "page 2 lacks the error cases"`,
 		Args: cli.Arguments(1, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			o.pipeline.PRD, o.gate = args[0], cli.FirstArgument(args[1:])
-			return runAnswer(cmd.Context(), env, o, checkpoint.VerbReject)
+			o.Pipeline.PRD, o.Gate = args[0], cli.FirstArgument(args[1:])
+			return answer.Give(cmd.Context(), env, o, checkpoint.VerbReject)
 		},
 	}
 	cmd.Flags().SortFlags = false
-	cmd.Flags().StringVarP(&o.message, "message", "m", "", "record `TEXT` with the answer, and hand it to what runs again")
+	cmd.Flags().StringVarP(&o.Message, "message", "m", "", "record `TEXT` with the answer, and hand it to what runs again")
 	addInputFlag(cmd, &o)
-	cmd.Flags().StringArrayVar(&o.to, "to", nil, "run `WORKSTREAM` again, instead of all that the gate judges (repeatable)")
+	cmd.Flags().StringArrayVar(&o.To, "to", nil, "run `WORKSTREAM` again, instead of all that the gate judges (repeatable)")
 	return cmd
-}
-
-// resolve checks the inputs of an answer and the workstreams that a rejection names.
-func (a *answer) resolve(st *state.State, g *state.Gate) error {
-	var err error
-	if a.to, err = (state.Rejection{State: st, Gate: g}).Work(a.to); err != nil {
-		return advice.Usagef("--to: %w", err)
-	}
-	if a.inputs, err = state.CheckInputs(g.Asks, a.given, a.verb == checkpoint.VerbApprove); err != nil {
-		return advice.Usagef("%s: %w", g.Label, err)
-	}
-	return nil
 }
