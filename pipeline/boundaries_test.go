@@ -22,33 +22,6 @@ func summariesOf(source string, in Inputs) []string {
 	return got
 }
 
-func TestPatternsOfBraces(t *testing.T) {
-	t.Parallel()
-	want := []string{"{src,*.go}", "src/**"}
-	if got := Patterns([]string{"{src,*.go}"}); !slices.Equal(got, want) {
-		t.Errorf("%q, want %q: *.go names no directory", got, want)
-	}
-}
-
-func TestAlternativesLimit(t *testing.T) {
-	t.Parallel()
-	const sixteen = "{0,1,2,3,4,5,6,7,8,9,a,b,c,d,e,f}"
-	if got := alternatives(sixteen + "{a,b,c,d}"); len(got) != maxAlternatives {
-		t.Errorf("%d alternatives, want %d", len(got), maxAlternatives)
-	}
-	if got := alternatives(sixteen + "{a,b,c,d,e}"); got != nil {
-		t.Errorf("%d alternatives, want none", len(got))
-	}
-}
-
-// TestBracesInClass holds that a brace in a character class begins no alternatives.
-func TestBracesInClass(t *testing.T) {
-	t.Parallel()
-	if got := compileGlob("[{,}].go"); len(got) != 1 || got[0].suffix != ".go" {
-		t.Errorf("%+v", got)
-	}
-}
-
 func TestExitCodeBounds(t *testing.T) {
 	t.Parallel()
 	for code, valid := range map[int]bool{0: false, 1: true, 255: true, 256: false} {

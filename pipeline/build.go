@@ -159,6 +159,11 @@ func (b *builder) errorf(summary string, subject hcl.Range, format string, args 
 	b.addDiagnostics(hcl.Diagnostics{{Severity: hcl.DiagError, Summary: summary, Detail: fmt.Sprintf(format, args...), Subject: &subject}})
 }
 
+// addWarning adds a warning.
+func (b *builder) addWarning(summary string, subject hcl.Range, detail string) {
+	b.addDiagnostics(hcl.Diagnostics{{Severity: hcl.DiagWarning, Summary: summary, Detail: detail, Subject: &subject}})
+}
+
 // addDiagnostics adds diagnostics. It leaves out a mistake that was already reported for
 // another instance of the same block.
 func (b *builder) addDiagnostics(diags hcl.Diagnostics) {

@@ -13,6 +13,8 @@ import (
 	"github.com/hashicorp/hcl/v2/hclwrite"
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/convert"
+
+	"prdrunner/pipeline/glob"
 )
 
 // callBlock is a call of another pipeline as the file has it. It stands in a workstream, in
@@ -130,7 +132,7 @@ func (f *File) calls() []*callBlock {
 
 // read reads the file that a call at a place names. It returns nil after a mistake.
 func (r *callReader) read(name string, place hcl.Range) *File {
-	if !inside(name) {
+	if !glob.Inside(name) {
 		r.fail("Path outside the workspace", place, `%q in "file" must be a path relative to the workspace, with slashes, and must not lead out of it.`, name)
 		return nil
 	}
@@ -449,7 +451,7 @@ func (b *builder) calledArtifacts() {
 		if makers := b.scope.makersOf(fileCall{path: call.path}); len(makers) > 0 {
 			b.errorf("Called file is an artifact", call.file.exprRange(),
 				"The file %q is read before anything runs, but %s has it among its artifacts (%q). Call a file that people write, or make another one.",
-				call.path, makers[0].ws.target().written(), makers[0].pattern)
+				call.path, makers[0].ws.target().written(), makers[0].declared)
 		}
 	}
 }

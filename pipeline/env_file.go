@@ -13,6 +13,8 @@ import (
 	"github.com/hashicorp/go-envparse"
 	"github.com/hashicorp/hcl/v2"
 	"github.com/zclconf/go-cty/cty"
+
+	"prdrunner/pipeline/glob"
 )
 
 // envFileArgument is the name of the argument that names dotenv files.
@@ -142,7 +144,7 @@ func envFilePaths(value cty.Value) ([]string, error) {
 		return nil, fmt.Errorf("a path or a list of paths is needed, but %w", err)
 	}
 	for i, name := range paths {
-		if !inside(name) {
+		if !glob.Inside(name) {
 			return nil, errOutside
 		}
 		paths[i] = path.Clean(name)

@@ -21,6 +21,8 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/function"
+
+	"prdrunner/pipeline/glob"
 )
 
 // maxContent is the largest size of a file that becomes part of a value.
@@ -176,7 +178,7 @@ func (w *workspaceFiles) openFile(name string, reads *fileReads) (io.ReadCloser,
 // anything runs. It returns nil for any other path.
 func (w *workspaceFiles) restored(name string, reads *fileReads) func() (io.ReadCloser, error) {
 	restored := reads.restored()
-	if open := restored[path.Clean(name)]; open != nil || len(restored) == 0 || !inside(name) {
+	if open := restored[path.Clean(name)]; open != nil || len(restored) == 0 || !glob.Inside(name) {
 		return open
 	}
 	return restored[w.target(path.Clean(name))]
@@ -185,7 +187,7 @@ func (w *workspaceFiles) restored(name string, reads *fileReads) func() (io.Read
 // earlierFile returns a function that opens the earlier file at a path, or nil if there
 // was no file. It returns false if the file is not known to differ from the present one.
 func (w *workspaceFiles) earlierFile(name string) (open func() (io.ReadCloser, error), known bool) {
-	if len(w.before) == 0 || !inside(name) {
+	if len(w.before) == 0 || !glob.Inside(name) {
 		return nil, false
 	}
 	if open, known = w.before[path.Clean(name)]; !known {
@@ -206,7 +208,7 @@ func (w *workspaceFiles) openRoot(name string) (*os.Root, string, error) {
 	if w.dir == "" {
 		return nil, "", errNoWorkspace
 	}
-	if !inside(name) {
+	if !glob.Inside(name) {
 		return nil, "", errOutsideRoot
 	}
 	root, err := os.OpenRoot(w.dir)
@@ -319,8 +321,8 @@ func stringSet(names []string) cty.Value {
 // match returns the names, relative to a directory, that match a pattern and that a
 // function accepts. A name may be listed twice.
 func (w *workspaceFiles) match(dir, pattern string, reads *fileReads, accepts func(l *linkedFS, name string) bool) ([]string, error) {
-	switch problem, outside := globProblem(pattern); {
-	case outside || isExclusion(pattern):
+	switch problem, outside := glob.Check(pattern); {
+	case outside || glob.IsExclusion(pattern):
 		return nil, errors.New("this is not a relative glob")
 	case problem != "":
 		return nil, fmt.Errorf("this is not a valid glob; %s", problem)
@@ -336,7 +338,7 @@ func (w *workspaceFiles) match(dir, pattern string, reads *fileReads, accepts fu
 	}
 	files := &linkedFS{FS: below, root: root.FS(), workspace: w.dir, dir: dir, hidden: w.hidden, real: make(map[string]string), entered: make(map[string]string)}
 	var names []string
-	for _, pattern := range withDirectory(pattern) {
+	for _, pattern := range glob.WithDirectory(pattern) {
 		more, err := doublestar.Glob(files, pattern, doublestar.WithFilesOnly())
 		if err != nil {
 			return nil, withoutPath(err)
@@ -368,7 +370,7 @@ func matchBelow(dir, pattern, name string) (below string, ok bool) {
 	if below, ok = strings.CutPrefix("/"+name, path.Join("/", dir)+"/"); dir == "." {
 		below, ok = name, true
 	}
-	return below, ok && slices.ContainsFunc(withDirectory(pattern), func(p string) bool { return doublestar.MatchUnvalidated(p, below) })
+	return below, ok && slices.ContainsFunc(glob.WithDirectory(pattern), func(p string) bool { return doublestar.MatchUnvalidated(p, below) })
 }
 
 // templatefile returns the function that evaluates a file as a template. The template

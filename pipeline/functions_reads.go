@@ -11,6 +11,8 @@ import (
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
+
+	"prdrunner/pipeline/glob"
 )
 
 // fileReads records the files that functions read in one evaluation. An artifact of a
@@ -136,7 +138,7 @@ func (a *argument) prematureRead(call fileCall, m maker, reason string) *hcl.Dia
 		Severity: hcl.DiagError,
 		Summary:  "Artifact read before it is made",
 		Detail: fmt.Sprintf("%s() reads what %s has among its artifacts (%q, %s), and so must be evaluated after it. %s",
-			call.function, m.ws.target().written(), m.pattern, lineOf(m.ws.DeclaredArtifact(m.pattern), a.exprRange()), reason),
+			call.function, m.ws.target().written(), m.declared, lineOf(m.ws.DeclaredArtifact(m.declared), a.exprRange()), reason),
 		Subject: a.callRange(call).Ptr(),
 	}
 }
@@ -159,26 +161,26 @@ func (a *argument) callRange(call fileCall) hcl.Range {
 // maker is a workstream with an artifact that a call reads, and the glob that declares
 // it.
 type maker struct {
-	ws      *Workstream
-	pattern string
+	ws       *Workstream
+	declared string
 }
 
 // makersOf returns the workstreams with an artifact that a call reads. It follows links,
 // both in the path of the call and in the globs of the artifacts.
 func (s *scope) makersOf(call fileCall) []maker {
 	artifacts := s.artifacts()
-	if len(artifacts) == 0 || !inside(call.path) {
+	if len(artifacts) == 0 || !glob.Inside(call.path) {
 		return nil
 	}
 	artifacts = s.linked()
-	pattern := escapeGlob(path.Clean(call.path))
+	pattern := glob.Escape(path.Clean(call.path))
 	if call.function == "fileset" {
 		pattern = path.Join(pattern, call.glob)
 	}
-	readings := compileArtifact("", pattern)
+	readings := glob.Compile(pattern)
 	if s.files.links != nil {
 		for _, behind := range s.files.links.Behind(pattern) {
-			readings = append(readings, compileArtifact("", behind)...)
+			readings = append(readings, glob.Compile(behind)...)
 		}
 	}
 	var makers []maker
@@ -188,7 +190,7 @@ func (s *scope) makersOf(call fileCall) []maker {
 			for _, ws := range c.owners {
 				if !seen[ws] {
 					seen[ws] = true
-					makers = append(makers, maker{ws, c.pattern})
+					makers = append(makers, maker{ws, c.declared})
 				}
 			}
 		}
@@ -196,37 +198,25 @@ func (s *scope) makersOf(call fileCall) []maker {
 	return makers
 }
 
-// escapeGlob returns the glob that matches only this path.
-func escapeGlob(name string) string {
-	var b strings.Builder
-	for _, r := range name {
-		if strings.ContainsRune(`*?[]{}\`, r) {
-			b.WriteRune('\\')
-		}
-		b.WriteRune(r)
-	}
-	return b.String()
-}
-
 // overlappingArtifacts returns the artifact globs that certainly have a path in common
 // with the given one. The artifact globs are sorted by prefix. If two globs have a path
 // in common, the literal prefix of one is a prefix of the other's.
-func overlappingArtifacts(artifacts []*artifactGlob, reading *artifactGlob) []*artifactGlob {
+func overlappingArtifacts(artifacts []*artifactGlob, reading *glob.Glob) []*artifactGlob {
 	var found []*artifactGlob
 	collect := func(prefix string, exact bool) {
-		i, _ := slices.BinarySearchFunc(artifacts, prefix, func(c *artifactGlob, prefix string) int { return cmp.Compare(c.glob.prefix, prefix) })
+		i, _ := slices.BinarySearchFunc(artifacts, prefix, func(c *artifactGlob, prefix string) int { return cmp.Compare(c.Prefix(), prefix) })
 		for _, c := range artifacts[i:] {
-			if !strings.HasPrefix(c.glob.prefix, prefix) || exact && c.glob.prefix != prefix {
+			if !strings.HasPrefix(c.Prefix(), prefix) || exact && c.Prefix() != prefix {
 				return
 			}
-			if reading.overlaps(c) || reading.contains(c) || c.contains(reading) {
+			if reading.Overlaps(c.Glob) {
 				found = append(found, c)
 			}
 		}
 	}
-	for end := range len(reading.glob.prefix) {
-		collect(reading.glob.prefix[:end], true)
+	for end := range len(reading.Prefix()) {
+		collect(reading.Prefix()[:end], true)
 	}
-	collect(reading.glob.prefix, false)
+	collect(reading.Prefix(), false)
 	return found
 }

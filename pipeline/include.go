@@ -11,6 +11,8 @@ import (
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
+
+	"prdrunner/pipeline/glob"
 )
 
 // includeReader reads the files that a file includes.
@@ -55,9 +57,9 @@ func (r *includeReader) readAll() []*File {
 			`"include" is a list of globs in quotes, without references and functions, because the files are read before anything is evaluated: include = ["common/*.hcl"].`)
 	}
 	places := map[string]hcl.Range{} // by path: the glob that matches it
-	for i, glob := range globs {
+	for i, text := range globs {
 		place := r.file.include.element(i, len(globs))
-		for _, name := range r.match(glob, place) {
+		for _, name := range r.match(text, place) {
 			if _, known := places[name]; !known {
 				places[name] = place
 			}
@@ -78,27 +80,27 @@ func (r *includeReader) readAll() []*File {
 // match returns the files that a glob matches. It returns a link that leads out of the
 // workspace, too, and a path without wildcards even if nothing is there: to read them says
 // what is wrong.
-func (r *includeReader) match(glob string, place hcl.Range) []string {
-	switch problem, outside := globProblem(glob); {
+func (r *includeReader) match(text string, place hcl.Range) []string {
+	switch problem, outside := glob.Check(text); {
 	case outside:
-		r.fail("Path outside the workspace", place, `%q in "include" must be a path relative to the workspace, with slashes, and must not lead out of it.`, glob)
+		r.fail("Path outside the workspace", place, `%q in "include" must be a path relative to the workspace, with slashes, and must not lead out of it.`, text)
 		return nil
-	case isExclusion(glob):
-		r.fail("Invalid glob", place, `%q in "include" is an exclusion, and "include" takes none. Write globs that match only the files that are meant.`, glob)
+	case glob.IsExclusion(text):
+		r.fail("Invalid glob", place, `%q in "include" is an exclusion, and "include" takes none. Write globs that match only the files that are meant.`, text)
 		return nil
 	case problem != "":
-		r.fail("Invalid glob", place, `%q in "include" is not a valid glob. %s`, glob, problem)
+		r.fail("Invalid glob", place, `%q in "include" is not a valid glob. %s`, text, problem)
 		return nil
 	}
-	literal := !strings.ContainsAny(glob, `*?[{\`) && (r.files.hidden == nil || !r.files.hidden(path.Clean(glob)))
-	names, err := r.files.match(".", glob, nil, func(l *linkedFS, name string) bool { return l.isRegularFile(name) || l.isStray(name) })
+	literal := !strings.ContainsAny(text, `*?[{\`) && (r.files.hidden == nil || !r.files.hidden(path.Clean(text)))
+	names, err := r.files.match(".", text, nil, func(l *linkedFS, name string) bool { return l.isRegularFile(name) || l.isStray(name) })
 	switch {
 	case err != nil:
-		r.fail("Cannot read included file", place, "The files that match %q cannot be found: %s.", glob, err)
+		r.fail("Cannot read included file", place, "The files that match %q cannot be found: %s.", text, err)
 	case len(names) == 0 && literal:
-		return []string{glob}
+		return []string{text}
 	case len(names) == 0:
-		r.fail("Include that matches nothing", place, "No file matches %q. Correct the glob, which is relative to the workspace, or remove it.", glob)
+		r.fail("Include that matches nothing", place, "No file matches %q. Correct the glob, which is relative to the workspace, or remove it.", text)
 	}
 	return names
 }
@@ -172,14 +174,14 @@ func (f *File) digest() string {
 // describeSources adds to a pipeline which files it includes and calls.
 func (f *File) describeSources(p *Pipeline) {
 	if f.include != nil {
-		p.SourcePatterns = Patterns(f.include.texts)
+		p.SourcePatterns = glob.Patterns(f.include.texts)
 	}
 	for _, g := range f.included {
 		p.Sources = append(p.Sources, g.name)
 	}
 	for name := range f.allCalled() {
 		p.Sources = append(p.Sources, name)
-		p.SourcePatterns = append(p.SourcePatterns, escapeGlob(name))
+		p.SourcePatterns = append(p.SourcePatterns, glob.Escape(name))
 	}
 	slices.Sort(p.Sources)
 	p.Sources = slices.Compact(p.Sources)
@@ -197,7 +199,7 @@ func (b *builder) includedArtifacts() {
 		if makers := b.scope.makersOf(fileCall{path: g.name}); len(makers) > 0 {
 			b.errorf("Included file is an artifact", b.file.include.exprRange(),
 				"The file %q is included before anything runs, but %s has it among its artifacts (%q). Include a file that people write, or make another one.",
-				g.name, makers[0].ws.target().written(), makers[0].pattern)
+				g.name, makers[0].ws.target().written(), makers[0].declared)
 		}
 	}
 }

@@ -37,7 +37,7 @@ type Inputs struct {
 	// Links resolves symbolic links of the workspace. Nil: there are none.
 	Links Links
 	// Matches reports whether a file of the workspace matches one of the patterns, which
-	// have the form that Patterns returns. If it is set, inputs and filesets that match
+	// have the form that glob.Patterns returns. If it is set, inputs and filesets that match
 	// nothing are warnings.
 	Matches func(patterns []string) bool
 
@@ -54,7 +54,7 @@ type Files map[string]func() (io.ReadCloser, error)
 // call.
 type Links interface {
 	// Behind returns the patterns for the files that a pattern matches through links.
-	// Patterns have the form that the function Patterns returns.
+	// Patterns have the form that glob.Patterns returns.
 	Behind(pattern string) []string
 	// Target returns a path without links to the same file. If the file is outside the
 	// workspace, it returns the path unchanged.

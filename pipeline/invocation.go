@@ -8,6 +8,8 @@ import (
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
+
+	"prdrunner/pipeline/glob"
 )
 
 // These errors say why the value of a process argument is refused. They do not contain
@@ -207,7 +209,7 @@ func sorted(list []string) []string {
 // inDigest returns a list of globs in the form that digests count. It sorts the list,
 // unless the list has an exclusion and its order matters.
 func inDigest(globs []string) []string {
-	if slices.ContainsFunc(globs, isExclusion) {
+	if slices.ContainsFunc(globs, glob.IsExclusion) {
 		return globs
 	}
 	return sorted(globs)

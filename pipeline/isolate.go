@@ -6,6 +6,8 @@ import (
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
+
+	"prdrunner/pipeline/glob"
 )
 
 // isolateBlock is an isolate block of a workstream as the file has it.
@@ -38,7 +40,7 @@ type Isolate struct {
 
 	Include []string // globs, in the form of Workstream.Inputs
 	Exclude []string // globs of files that are left out
-	// Patterns are the Patterns of Include without Exclude.
+	// Patterns are the glob.Patterns of Include without Exclude.
 	Patterns []string
 	Range    hcl.Range
 }
@@ -69,7 +71,7 @@ func buildIsolate(b *builder, ws *Workstream, fr frame) {
 	if block.include == nil {
 		i.Include = []string{"**"}
 	}
-	i.Patterns = Patterns(i.globs())
+	i.Patterns = glob.Patterns(i.globs())
 	ws.Isolate = i
 	switch {
 	case ws.Effect == Once:
@@ -82,11 +84,11 @@ func buildIsolate(b *builder, ws *Workstream, fr frame) {
 // globs returns Include and Exclude as one list of globs.
 func (i *Isolate) globs() []string {
 	globs := slices.Clone(i.Include)
-	for _, glob := range i.Exclude {
-		if back, isException := strings.CutPrefix(glob, "!"); isException {
+	for _, text := range i.Exclude {
+		if back, isException := strings.CutPrefix(text, "!"); isException {
 			globs = append(globs, back)
 		} else {
-			globs = append(globs, "!"+glob)
+			globs = append(globs, "!"+text)
 		}
 	}
 	return globs

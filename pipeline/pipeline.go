@@ -23,10 +23,10 @@
 // testdata/invalid. The type that callers see goes into pipeline.go.
 //
 // Other places to start: file.go parses, include.go reads included files, build.go
-// evaluates, check.go and depends.go check references and their order, patterns.go and
-// glob.go hold the rules of globs, functions_files.go the functions that read files (the
-// others are in package functions), secrecy.go sensitive values, digest.go digests, and
-// explain*.go the differences between two versions of a file.
+// evaluates, check.go and depends.go check references and their order, overlap.go finds
+// artifacts that overlap (the rules of globs are in package glob), functions_files.go holds
+// the functions that read files (the others are in package functions), secrecy.go sensitive
+// values, digest.go digests, and explain*.go the differences between two versions of a file.
 package pipeline
 
 import (
@@ -60,7 +60,7 @@ type Pipeline struct {
 	SecretSources []*SecretSource
 	Source        string   // name of the file
 	Sources       []string // paths of the files that it includes and calls, sorted
-	// SourcePatterns are the Patterns of the globs of these files.
+	// SourcePatterns are the glob.Patterns of the globs of these files.
 	SourcePatterns []string
 	// PossiblePatterns match the artifacts whose globs depend on elements or variables that are
 	// not known yet, and may match more.
@@ -192,7 +192,7 @@ type Workstream struct {
 
 	Inputs    []string // globs as in the file, relative to the workspace, with slashes
 	Artifacts []string // globs, in the same form
-	// InputPatterns and ArtifactPatterns are the Patterns of these globs.
+	// InputPatterns and ArtifactPatterns are the glob.Patterns of these globs.
 	InputPatterns    []string
 	ArtifactPatterns []string
 
@@ -270,7 +270,7 @@ type Gate struct {
 	Phase      *Phase
 	Workstream *Workstream // nil for a gate of a phase
 	Inputs     []string    // globs of the files that it judges; SPEC.md says what it judges without any
-	// InputPatterns are the Patterns of Inputs.
+	// InputPatterns are the glob.Patterns of Inputs.
 	InputPatterns []string
 	Pause         bool // stop for a review after the gate has passed
 	Timeout       time.Duration

@@ -1,6 +1,10 @@
 package pipeline
 
-import "github.com/zclconf/go-cty/cty"
+import (
+	"github.com/zclconf/go-cty/cty"
+
+	"prdrunner/pipeline/glob"
+)
 
 // The path of an artifact may depend on an element or a variable that is not known yet. Then
 // only its beginning is known.
@@ -20,11 +24,11 @@ func (b *builder) artifactBeginnings() []string {
 			if !ok || !value.CanIterateElements() {
 				value = cty.TupleVal([]cty.Value{cty.UnknownVal(cty.String)})
 			}
-			for _, glob := range value.Elements() {
+			for _, text := range value.Elements() {
 				switch {
-				case !glob.IsKnown() && glob.Type() == cty.String:
-					all = append(all, glob.Range().StringPrefix())
-				case !glob.IsKnown():
+				case !text.IsKnown() && text.Type() == cty.String:
+					all = append(all, text.Range().StringPrefix())
+				case !text.IsKnown():
 					all = append(all, "")
 				}
 			}
@@ -38,11 +42,11 @@ func (b *builder) artifactBeginnings() []string {
 func possiblePatterns(beginnings []string) []string {
 	var all []string
 	for _, known := range beginnings {
-		glob := known + "*"
-		if problem, outside := globProblem(glob); known == "" || isExclusion(known) || problem != "" || outside {
+		text := known + "*"
+		if problem, outside := glob.Check(text); known == "" || glob.IsExclusion(known) || problem != "" || outside {
 			continue
 		}
-		all = appendNew(all, []string{glob, glob + "/**"})
+		all = appendNew(all, []string{text, text + "/**"})
 	}
 	return all
 }

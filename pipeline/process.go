@@ -12,6 +12,8 @@ import (
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
+
+	"prdrunner/pipeline/glob"
 )
 
 // defaultShell runs a script if neither the script nor the defaults name a shell.
@@ -367,7 +369,7 @@ func directoryOf(value cty.Value) (string, error) {
 		return "", errNotText
 	case text == "." || text == "":
 		return "", nil
-	case !inside(text):
+	case !glob.Inside(text):
 		return "", errOutside
 	}
 	return path.Clean(text), nil

@@ -48,7 +48,7 @@ func (d *decoder) decodeProtect(block *hclsyntax.Block) *protectBlock {
 // Savepoints and State. It does not count in a digest.
 type Protect struct {
 	Scope         []string // globs of files, in the form of Workstream.Artifacts
-	ScopePatterns []string // the Patterns of these globs
+	ScopePatterns []string // the glob.Patterns of these globs
 	Savepoints    []string // names of savepoints
 	State         []string // keys of the session's state
 

@@ -6,6 +6,8 @@ import (
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/zclconf/go-cty/cty"
+
+	"prdrunner/pipeline/glob"
 )
 
 // unmatchedSearch warns of globs of inputs that match no file now, once for each
@@ -51,21 +53,21 @@ func (b *builder) unknownArtifacts() []*artifactGlob {
 
 // checkGlobs warns of the globs of a list that match nothing.
 func (u *unmatchedSearch) checkGlobs(reader string, globs []string, a *argument) {
-	for i, patterns := range EachPattern(globs) {
+	for i, patterns := range glob.EachPattern(globs) {
 		if len(patterns) == 0 {
 			continue
 		}
 		key := strings.Join(patterns, "\n")
 		matched, known := u.matched[key]
 		if !known {
-			matched = u.b.in.Matches(patterns) || u.matchesArtifacts(globs[i], exclusions(globs[i+1:]))
+			matched = u.b.in.Matches(patterns) || u.matchesArtifacts(glob.WithExclusions(globs, i))
 			u.matched[key] = matched
 		}
 		if matched {
 			continue
 		}
 		advice := "Correct it, or remove it."
-		if below := globs[i] + "/"; u.b.in.Matches(Patterns([]string{below})) {
+		if below := globs[i] + "/"; u.b.in.Matches(glob.Patterns([]string{below})) {
 			advice = fmt.Sprintf("It matches directories; %q names the files in them.", below)
 		}
 		u.b.addWarning("Inputs that match nothing", a.element(i, len(globs)), fmt.Sprintf(
@@ -73,12 +75,11 @@ func (u *unmatchedSearch) checkGlobs(reader string, globs []string, a *argument)
 	}
 }
 
-// matchesArtifacts reports whether a workstream has artifacts that a glob may match.
-func (u *unmatchedSearch) matchesArtifacts(text string, excluded []string) bool {
-	for _, g := range compileGlob(text) {
-		reading := newArtifactGlob(text, g, excluded)
+// matchesArtifacts reports whether a workstream has artifacts that a pattern may match.
+func (u *unmatchedSearch) matchesArtifacts(pattern string) bool {
+	for _, reading := range glob.Compile(pattern) {
 		for _, c := range u.artifacts {
-			if u.compared++; u.compared > maxComparisons || reading.overlaps(c) || reading.contains(c) || c.contains(reading) {
+			if u.compared++; u.compared > maxComparisons || reading.Overlaps(c.Glob) {
 				return true
 			}
 		}
@@ -110,9 +111,9 @@ func (b *builder) emptyFilesets(a *argument, fr frame) {
 }
 
 // calledWith returns the directory and the glob of a call of fileset, for messages.
-func (b *builder) calledWith(dir, glob func(*hcl.EvalContext) (cty.Value, hcl.Diagnostics), ctx *hcl.EvalContext) string {
+func (b *builder) calledWith(dir, pattern func(*hcl.EvalContext) (cty.Value, hcl.Diagnostics), ctx *hcl.EvalContext) string {
 	in, _ := dir(ctx)
-	text, _ := glob(ctx)
+	text, _ := pattern(ctx)
 	if in.Type() != cty.String || text.Type() != cty.String || in.IsMarked() || text.IsMarked() {
 		return "it"
 	}

@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/hashicorp/hcl/v2"
+
+	"prdrunner/pipeline/glob"
 )
 
 // unstableInputs warns of inputs that another workstream of the same phase may write at
@@ -28,17 +30,17 @@ func (b *builder) unstableInputs(def *phaseDef) {
 
 // checkGlobs calls read for each glob of a list.
 func (u *unstableSearch) checkGlobs(ws *Workstream, reader string, globs []string, a *argument) {
-	for i, glob := range globs {
-		if !isExclusion(glob) {
-			u.checkGlob(ws, reader, declared{glob, exclusions(globs[i+1:])}, a.element(i, len(globs)))
+	for i, text := range globs {
+		if !glob.IsExclusion(text) {
+			u.checkGlob(ws, reader, declared{text, glob.WithExclusions(globs, i)}, a.element(i, len(globs)))
 		}
 	}
 }
 
-// declared is a glob of a list, with the patterns of the exclusions that follow it.
+// declared is a glob of a list.
 type declared struct {
-	glob     string
-	excluded []string
+	glob    string
+	pattern string // with the exclusions that follow it
 }
 
 // unstableSearch finds the artifacts that inputs may match.
@@ -46,7 +48,7 @@ type unstableSearch struct {
 	b           *builder
 	artifacts   []*artifactGlob // sorted by prefix
 	comparisons int
-	found       map[string][]*artifactGlob // by glob and exclusions
+	found       map[string][]*artifactGlob // by pattern
 	told        map[[2]*workstreamDef]bool
 	waits       map[*workstreamDef]bool // whether the present workstream waits for a whole block
 }
@@ -58,11 +60,10 @@ func (u *unstableSearch) limitReached() bool {
 // checkGlob warns of the artifacts that a glob may match. The reader is the workstream
 // or one of its gates.
 func (u *unstableSearch) checkGlob(ws *Workstream, reader string, d declared, place hcl.Range) {
-	key := strings.Join(append([]string{d.glob}, d.excluded...), except)
-	artifacts, known := u.found[key]
+	artifacts, known := u.found[d.pattern]
 	if !known {
-		artifacts = u.candidates(d)
-		u.found[key] = artifacts
+		artifacts = u.candidates(d.pattern)
+		u.found[d.pattern] = artifacts
 	}
 	for _, c := range artifacts {
 		for _, writer := range c.owners {
@@ -78,7 +79,7 @@ func (u *unstableSearch) checkGlob(ws *Workstream, reader string, d declared, pl
 				Summary:  "Input written at the same time",
 				Detail: fmt.Sprintf("%s may write %q (%s) while %s reads %q: neither waits for the other, so what is read differs from run to run. "+
 					"Add one to depends_on of the other, or leave the file out of what is read.",
-					writer.Name, c.pattern, lineOf(writer.def.block.artifacts.exprRange(), place), reader, d.glob),
+					writer.Name, c.declared, lineOf(writer.def.block.artifacts.exprRange(), place), reader, d.glob),
 				Subject: &place,
 			}})
 		}
@@ -105,30 +106,30 @@ func (u *unstableSearch) mayRunTogether(ws, writer *Workstream) bool {
 	return !waits && !waited
 }
 
-// candidates returns the artifact globs that certainly have a path in common with a glob.
-func (u *unstableSearch) candidates(d declared) []*artifactGlob {
+// candidates returns the artifact globs that certainly have a path in common with a pattern.
+func (u *unstableSearch) candidates(pattern string) []*artifactGlob {
 	var all []*artifactGlob
-	for _, g := range compileGlob(d.glob) {
-		reading := newArtifactGlob(d.glob, g, d.excluded)
-		for end := range len(g.prefix) { // artifact globs with a shorter prefix
-			all = append(all, u.matching(reading, g.prefix[:end], true)...)
+	for _, reading := range glob.Compile(pattern) {
+		prefix := reading.Prefix()
+		for end := range len(prefix) { // artifact globs with a shorter prefix
+			all = append(all, u.matching(reading, prefix[:end], true)...)
 		}
-		all = append(all, u.matching(reading, g.prefix, false)...)
+		all = append(all, u.matching(reading, prefix, false)...)
 	}
 	return all
 }
 
 // matching returns the artifact globs with this prefix that overlap the given one. If
 // exact is false, it also returns artifact globs with a longer prefix.
-func (u *unstableSearch) matching(reading *artifactGlob, prefix string, exact bool) []*artifactGlob {
+func (u *unstableSearch) matching(reading *glob.Glob, prefix string, exact bool) []*artifactGlob {
 	var all []*artifactGlob
-	i, _ := slices.BinarySearchFunc(u.artifacts, prefix, func(c *artifactGlob, prefix string) int { return cmp.Compare(c.glob.prefix, prefix) })
+	i, _ := slices.BinarySearchFunc(u.artifacts, prefix, func(c *artifactGlob, prefix string) int { return cmp.Compare(c.Prefix(), prefix) })
 	for _, c := range u.artifacts[i:] {
-		if u.limitReached() || !strings.HasPrefix(c.glob.prefix, prefix) || exact && c.glob.prefix != prefix {
+		if u.limitReached() || !strings.HasPrefix(c.Prefix(), prefix) || exact && c.Prefix() != prefix {
 			break
 		}
-		u.comparisons += 1 + len(reading.dirs) + len(c.dirs)
-		if reading.overlaps(c) || reading.contains(c) || c.contains(reading) {
+		u.comparisons += 1 + strings.Count(reading.Prefix(), "/") + strings.Count(c.Prefix(), "/") // with each directory
+		if reading.Overlaps(c.Glob) {
 			all = append(all, c)
 		}
 	}

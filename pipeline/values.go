@@ -4,12 +4,12 @@ import (
 	"encoding/json"
 	"errors"
 	"math/big"
-	"path"
-	"strings"
 	"time"
 
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/convert"
+
+	"prdrunner/pipeline/glob"
 )
 
 // The functions below evaluate constant arguments. Each returns the zero value for a nil
@@ -163,25 +163,8 @@ func toText(value cty.Value) (string, error) {
 // evalPath evaluates a path inside the workspace.
 func (b *builder) evalPath(a *argument, fr frame) string {
 	text := b.evalText(a, fr)
-	if text != "" && !inside(text) {
+	if text != "" && !glob.Inside(text) {
 		b.errorf("Path outside the workspace", a.exprRange(), "%q in %q must be a path relative to the workspace, with slashes, and must not lead out of it.", text, a.name)
 	}
 	return text
-}
-
-// inside reports whether a path or glob is relative, uses slashes, and does not lead out
-// of the directory.
-func inside(name string) bool {
-	if name == "" || path.IsAbs(name) || strings.ContainsRune(name, 0) {
-		return false
-	}
-	if len(name) > 1 && name[1] == ':' || strings.HasPrefix(name, `\`) {
-		return false // C:\ and \\server are absolute on other systems
-	}
-	for part := range strings.SplitSeq(name, "/") {
-		if part == ".." {
-			return false
-		}
-	}
-	return true
 }

@@ -13,6 +13,7 @@ import (
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/workspace"
 	"prdrunner/pipeline"
+	"prdrunner/pipeline/glob"
 	"prdrunner/runner/findings"
 	"prdrunner/runner/secret"
 	"prdrunner/runner/survey"
@@ -133,7 +134,7 @@ func (fs *failures) suggestPath(ctx context.Context, task Task, err error) error
 		return err
 	}
 	below := path.Join(filepath.ToSlash(dir), missing.Pattern)
-	if paths, globErr := task.files.Tree().Glob(ctx, pipeline.Patterns([]string{below})); globErr == nil && len(paths) > 0 {
+	if paths, globErr := task.files.Tree().Glob(ctx, glob.Patterns([]string{below})); globErr == nil && len(paths) > 0 {
 		missing.Problem += fmt.Sprintf("; did you mean %q? Patterns are relative to the workspace", below)
 	}
 	return err

@@ -10,6 +10,7 @@ import (
 	"prdrunner/checkpoint/workspace"
 	"prdrunner/checkpoint/workspace/tree"
 	"prdrunner/pipeline"
+	"prdrunner/pipeline/glob"
 	"prdrunner/runner/plan"
 )
 
@@ -68,7 +69,7 @@ func (s *Surveyor) KeepArtifacts(ctx context.Context, ws *pipeline.Workstream) (
 // CheckMade returns an *UnmadeError for the first declared artifact pattern that no file
 // matches.
 func CheckMade(ctx context.Context, w *workspace.Workspace, ws *pipeline.Workstream) error {
-	for i, patterns := range pipeline.EachPattern(ws.Artifacts) {
+	for i, patterns := range glob.EachPattern(ws.Artifacts) {
 		if len(patterns) == 0 {
 			continue // the entry only excludes files
 		}

@@ -8,7 +8,7 @@ import (
 
 	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/state"
-	"prdrunner/pipeline"
+	"prdrunner/pipeline/glob"
 	"prdrunner/runner"
 	"prdrunner/runner/plan"
 	"prdrunner/runner/record"
@@ -158,22 +158,22 @@ func refuseURL(value any) string {
 }
 
 func refuseInclude(value any) string {
-	for i, glob := range value.([]string) {
-		pattern, excludes := strings.CutPrefix(glob, "!")
-		if problem := pipeline.GlobProblem(pattern); problem != "" {
-			return fmt.Sprintf("has %q, which %s", glob, problem)
+	for i, text := range value.([]string) {
+		pattern, excludes := strings.CutPrefix(text, "!")
+		if problem := glob.Problem(pattern); problem != "" {
+			return fmt.Sprintf("has %q, which %s", text, problem)
 		}
 		if excludes && i == 0 {
-			return fmt.Sprintf("has %q first, which excludes files from the globs before it", glob)
+			return fmt.Sprintf("has %q first, which excludes files from the globs before it", text)
 		}
 	}
 	return ""
 }
 
 func refuseSensitive(value any) string {
-	for _, glob := range value.([]string) {
-		if problem := pipeline.GlobProblem(strings.TrimSuffix(strings.TrimPrefix(glob, "!"), "/")); problem != "" {
-			return fmt.Sprintf("has %q, which %s", glob, problem)
+	for _, text := range value.([]string) {
+		if problem := glob.Problem(strings.TrimSuffix(strings.TrimPrefix(text, "!"), "/")); problem != "" {
+			return fmt.Sprintf("has %q, which %s", text, problem)
 		}
 	}
 	return ""

@@ -14,6 +14,7 @@ import (
 	"prdrunner/cmd/runner/cli"
 	"prdrunner/cmd/runner/config"
 	"prdrunner/pipeline"
+	"prdrunner/pipeline/glob"
 	"prdrunner/runner/process"
 )
 
@@ -43,7 +44,7 @@ func openStateDir(env *cli.Environment, cfg *config.Config, dir string, ref Pipe
 		IDPattern: cfg.SessionPattern,
 		Version:   env.Version,
 		Git:       process.NewCommander(env.ChildEnvironment()),
-		Include:   pipeline.Patterns(cfg.Workspace.Include),
+		Include:   glob.Patterns(cfg.Workspace.Include),
 		Sensitive: cfg.Workspace.Sensitive,
 		Late: func(err error) {
 			env.Warn(fmt.Errorf("the command succeeded, but not every derived file could be written: %w", err))

@@ -18,7 +18,7 @@ import (
 	"prdrunner/cmd/runner/cli"
 	"prdrunner/cmd/runner/load"
 	"prdrunner/cmd/runner/show"
-	"prdrunner/pipeline"
+	"prdrunner/pipeline/glob"
 )
 
 // CreateOptions say what a new safety checkpoint holds.
@@ -64,13 +64,13 @@ func (o *CreateOptions) check() error {
 	if len(o.Scope)+len(o.Keys)+len(o.Savepoints) == 0 {
 		return advice.With(advice.Usagef("there is nothing to copy"), "name files with --scope GLOB, keys with --state KEY, or databases with --savepoint NAME")
 	}
-	for i, glob := range o.Scope {
-		pattern, excludes := strings.CutPrefix(glob, "!")
-		switch problem := pipeline.GlobProblem(pattern); {
+	for i, text := range o.Scope {
+		pattern, excludes := strings.CutPrefix(text, "!")
+		switch problem := glob.Problem(pattern); {
 		case problem != "":
-			return advice.Usagef("--scope %q %s", glob, problem)
+			return advice.Usagef("--scope %q %s", text, problem)
 		case excludes && i == 0:
-			return advice.Usagef("--scope %q excludes files from the globs before it, and there is none", glob)
+			return advice.Usagef("--scope %q excludes files from the globs before it, and there is none", text)
 		}
 	}
 	switch t := safety.Type(o.Type); {
@@ -136,7 +136,7 @@ func (p *place) create(ctx context.Context, o CreateOptions) (*safety.Created, e
 		return nil, err
 	}
 	options := safety.CreateOptions{
-		Scope: o.Scope, Patterns: pipeline.Patterns(o.Scope), Type: safety.Type(o.Type), Sensitive: o.Sensitive, Strict: o.Strict,
+		Scope: o.Scope, Patterns: glob.Patterns(o.Scope), Type: safety.Type(o.Type), Sensitive: o.Sensitive, Strict: o.Strict,
 		Databases: o.Savepoints, DatabasesOf: p.ref.PRD, Expiry: expiry, By: p.env.Actor(), Reason: o.Reason,
 	}
 	if options.Keys, err = p.keys(o); err != nil {

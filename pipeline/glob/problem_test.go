@@ -1,10 +1,8 @@
-package pipeline_test
+package glob
 
 import (
 	"strings"
 	"testing"
-
-	"prdrunner/pipeline"
 )
 
 func TestGluedStarsAdvice(t *testing.T) {
@@ -23,11 +21,11 @@ func TestGluedStarsAdvice(t *testing.T) {
 		{"{x,src/**.py}", "{x,src/**/*.py}"},
 		{"{**.py,x}", "**/*.py"},
 	} {
-		problem := pipeline.GlobProblem(test.glob)
+		problem := Problem(test.glob)
 		if !strings.Contains(problem, `write "`+test.meant+`",`) {
 			t.Errorf("%s: %s; want %s", test.glob, problem, test.meant)
 		}
-		if problem := pipeline.GlobProblem(test.meant); problem != "" {
+		if problem := Problem(test.meant); problem != "" {
 			t.Errorf("the advised glob %s is refused: %s", test.meant, problem)
 		}
 	}

@@ -1,7 +1,6 @@
-package pipeline
+package glob
 
 import (
-	"slices"
 	"strings"
 
 	"github.com/bmatcuk/doublestar/v4"
@@ -13,35 +12,25 @@ import (
 // globs are compared. A glob with more alternatives overlaps nothing.
 const maxAlternatives = 64
 
-// glob is a parsed glob without braces, for comparison with other globs.
-type glob struct {
+// parsed is a parsed glob without braces and exclusions.
+type parsed struct {
 	prefix   string // literal text at the beginning
 	suffix   string // literal text at the end
 	literal  bool   // it has no special characters
 	named    bool   // it ends with a literal name, which may be that of a directory
-	segments [][]globToken
+	segments [][]token
 }
 
-// globToken matches one character, or, if any is set, any number of characters.
-type globToken struct {
+// token matches one character, or, if any is set, any number of characters.
+type token struct {
 	any     bool   // *
 	one     bool   // ?
 	class   string // [abc]
 	literal rune
 }
 
-// compileGlob parses a valid glob. It returns one glob for each alternative of its
-// braces.
-func compileGlob(pattern string) []glob {
-	texts := alternatives(pattern)
-	globs := make([]glob, 0, len(texts))
-	for _, text := range texts {
-		globs = append(globs, newGlob(text))
-	}
-	return globs
-}
-
-func newGlob(text string) glob {
+// parse parses a valid glob without braces.
+func parse(text string) parsed {
 	if strings.HasSuffix(text, "/") {
 		text += "**" // the files in the directory
 	}
@@ -55,7 +44,7 @@ func newGlob(text string) glob {
 		parts = []string{"**"} // the workspace itself
 	}
 	text = strings.Join(parts, "/")
-	g := glob{prefix: text, suffix: text}
+	g := parsed{prefix: text, suffix: text}
 	if i := strings.IndexAny(text, `*?[\`); i >= 0 {
 		g.prefix = text[:i]
 		last := strings.LastIndexAny(text, `*?]\`)
@@ -67,13 +56,13 @@ func newGlob(text string) glob {
 		g.literal = true
 	}
 	for _, part := range parts {
-		g.segments = append(g.segments, globTokens(part))
+		g.segments = append(g.segments, tokenize(part))
 	}
 	g.named = len(parts) > 0 && !strings.ContainsAny(parts[len(parts)-1], "*?[")
 	if n := len(g.segments); n > 0 && isDoubleStar(g.segments[n-1]) {
 		// Match the files in a directory, but not the directory itself. Matchers differ on
 		// the latter, and no file can have the name of the directory.
-		g.segments = append(g.segments, []globToken{{any: true}})
+		g.segments = append(g.segments, []token{{any: true}})
 	}
 	return g
 }
@@ -85,15 +74,15 @@ func alternatives(glob string) []string {
 	return all
 }
 
-func globTokens(segment string) []globToken {
-	var tokens []globToken
+func tokenize(segment string) []token {
+	var tokens []token
 	runes := []rune(segment)
 	for i := 0; i < len(runes); i++ {
 		switch runes[i] {
 		case '*':
-			tokens = append(tokens, globToken{any: true})
+			tokens = append(tokens, token{any: true})
 		case '?':
-			tokens = append(tokens, globToken{one: true})
+			tokens = append(tokens, token{one: true})
 		case '[':
 			end := i + 1
 			for end < len(runes) && (runes[end] != ']' || end == i+1) {
@@ -103,27 +92,27 @@ func globTokens(segment string) []globToken {
 				end++
 			}
 			end = min(end, len(runes)-1)
-			tokens = append(tokens, globToken{class: string(runes[i : end+1])})
+			tokens = append(tokens, token{class: string(runes[i : end+1])})
 			i = end
 		case '\\':
 			if i+1 < len(runes) {
 				i++
 			}
-			tokens = append(tokens, globToken{literal: runes[i]})
+			tokens = append(tokens, token{literal: runes[i]})
 		default:
-			tokens = append(tokens, globToken{literal: runes[i]})
+			tokens = append(tokens, token{literal: runes[i]})
 		}
 	}
 	return tokens
 }
 
 // isDoubleStar reports whether a segment is **.
-func isDoubleStar(segment []globToken) bool {
+func isDoubleStar(segment []token) bool {
 	return len(segment) == 2 && segment[0].any && segment[1].any
 }
 
 // overlaps reports whether there certainly is a path that both globs match.
-func (g glob) overlaps(other glob) bool {
+func (g *parsed) overlaps(other *parsed) bool {
 	if g.literal && other.literal {
 		return g.prefix == other.prefix
 	}
@@ -134,7 +123,7 @@ func (g glob) overlaps(other glob) bool {
 }
 
 // directories returns the directories that are in the literal prefix of the glob.
-func (g glob) directories() []string {
+func (g *parsed) directories() []string {
 	var dirs []string
 	for i := range len(g.prefix) {
 		if g.prefix[i] == '/' {
@@ -147,7 +136,7 @@ func (g glob) directories() []string {
 // example returns a path that the glob matches. It replaces each wildcard with a name
 // that no file has. A pattern that matches this path matches everything that the glob
 // matches.
-func (g glob) example() string {
+func (g *parsed) example() string {
 	const name = "\x01\x01\x01"
 	var names []string
 	for _, segment := range g.segments {
@@ -173,15 +162,7 @@ func (g glob) example() string {
 	return strings.Join(names, "/")
 }
 
-// matchesPattern reports whether a path matches a pattern without exclusions.
-func matchesPattern(pattern, file string) bool {
-	if strings.HasSuffix(pattern, "/**") {
-		pattern += "/*" // the files in the directory, but not the directory
-	}
-	return doublestar.MatchUnvalidated(pattern, file)
-}
-
-func segmentsOverlap(a, b []globToken) bool {
+func segmentsOverlap(a, b []token) bool {
 	return sequencesOverlap(len(a), len(b),
 		func(i int) bool { return a[i].any },
 		func(j int) bool { return b[j].any },
@@ -189,7 +170,7 @@ func segmentsOverlap(a, b []globToken) bool {
 }
 
 // overlaps reports whether there certainly is a character that both tokens match.
-func (t globToken) overlaps(other globToken) bool {
+func (t token) overlaps(other token) bool {
 	switch {
 	case t.one || other.one:
 		return true
@@ -227,10 +208,4 @@ func sequencesOverlap(n, m int, anyA, anyB func(int) bool, same func(i, j int) b
 		row, next = next, row
 	}
 	return next[0]
-}
-
-func reversed(text string) string {
-	b := []byte(text)
-	slices.Reverse(b)
-	return string(b)
 }
