@@ -9,14 +9,9 @@ import (
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
+
+	"prdrunner/pipeline/limits"
 )
-
-// maxFileSize bounds what Load reads and Parse accepts.
-const maxFileSize = 16 << 20
-
-// maxNesting is the largest depth of brackets, blocks and unary operators. The parser is
-// recursive, so deeper nesting could exhaust the stack.
-const maxNesting = 500
 
 // File is the syntax of a pipeline file: its blocks, with expressions that are not yet
 // evaluated, and after Including also those of the files that it includes. It is partial if
@@ -46,8 +41,8 @@ func (f *File) Name() string { return f.name }
 // Source returns the bytes of the file. They must not be changed.
 func (f *File) Source() []byte { return f.source }
 
-// Sources returns the file, and those that it includes and calls, in the shape that WriteDiagnostics
-// takes.
+// Sources returns the file, and those that it includes and calls, in the shape that package
+// diagnostics takes.
 func (f *File) Sources() map[string][]byte {
 	sources := map[string][]byte{f.name: f.source}
 	for _, g := range f.included {
@@ -108,8 +103,8 @@ func readSource(path string) ([]byte, *hcl.Diagnostic) {
 		return nil, unreadable("The file %q cannot be read: %s.", path, err)
 	case !info.Mode().IsRegular():
 		return nil, unreadable("%q is not a regular file.", path)
-	case info.Size() > maxFileSize:
-		return nil, unreadable("The file %q is larger than %d MiB.", path, maxFileSize>>20)
+	case info.Size() > limits.MaxFileSize:
+		return nil, unreadable("The file %q is larger than %d MiB.", path, limits.MaxFileSize>>20)
 	}
 	src, err := os.ReadFile(path)
 	if err != nil {
@@ -139,7 +134,7 @@ func Parse(src []byte, filename string) (*File, hcl.Diagnostics) {
 // parse reads a file, and checks it as one that includes others or as one that is included.
 func parse(src []byte, filename string, check func(*decoder, *File, *hclsyntax.Body)) *File {
 	f := &File{name: filename, source: src}
-	if diag := tooDeep(src, filename); diag != nil {
+	if diag := limits.Check(src, filename); diag != nil {
 		f.unread, f.diags = true, hcl.Diagnostics{diag}
 		return f
 	}
@@ -218,59 +213,4 @@ func (seen declarations) add(f *File) hcl.Diagnostics {
 		declare("gate", g.name, g.block.DefRange())
 	}
 	return diags
-}
-
-// tooDeep protects the recursive parser. It counts bytes first, which is cheap but
-// rough, and counts tokens only if the first count is too high.
-func tooDeep(src []byte, filename string) *hcl.Diagnostic {
-	if len(src) > maxFileSize {
-		return &hcl.Diagnostic{Severity: hcl.DiagError, Summary: "File too large", Detail: fmt.Sprintf("A pipeline file has at most %d MiB.", maxFileSize>>20)}
-	}
-	depth, run, suspicious := 0, 0, false
-	for _, c := range src {
-		switch c {
-		case '{', '[', '(':
-			depth++
-		case '}', ']', ')':
-			depth--
-		case '!', '-', '?':
-			run++
-		case '\n':
-			run = 0
-		}
-		if depth > maxNesting || run > maxNesting {
-			suspicious = true
-			break
-		}
-	}
-	if !suspicious {
-		return nil
-	}
-	return tokensTooDeep(src, filename)
-}
-
-func tokensTooDeep(src []byte, filename string) *hcl.Diagnostic {
-	tokens, _ := hclsyntax.LexConfig(src, filename, hcl.InitialPos)
-	depth, run := 0, 0
-	for _, token := range tokens {
-		switch token.Type {
-		case hclsyntax.TokenOBrace, hclsyntax.TokenOBrack, hclsyntax.TokenOParen, hclsyntax.TokenTemplateInterp, hclsyntax.TokenTemplateControl, hclsyntax.TokenOQuote, hclsyntax.TokenOHeredoc:
-			depth++
-		case hclsyntax.TokenCBrace, hclsyntax.TokenCBrack, hclsyntax.TokenCParen, hclsyntax.TokenTemplateSeqEnd, hclsyntax.TokenCQuote, hclsyntax.TokenCHeredoc:
-			depth--
-		case hclsyntax.TokenBang, hclsyntax.TokenMinus, hclsyntax.TokenQuestion:
-			run++
-		case hclsyntax.TokenNewline:
-			run = 0
-		}
-		if depth > maxNesting || run > maxNesting {
-			return &hcl.Diagnostic{
-				Severity: hcl.DiagError,
-				Summary:  "Nesting too deep",
-				Detail:   fmt.Sprintf("Brackets, blocks and operators may be nested at most %d deep. Move parts of the expression into locals.", maxNesting),
-				Subject:  token.Range.Ptr(),
-			}
-		}
-	}
-	return nil
 }

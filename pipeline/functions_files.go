@@ -23,6 +23,7 @@ import (
 	"github.com/zclconf/go-cty/cty/function"
 
 	"prdrunner/pipeline/glob"
+	"prdrunner/pipeline/limits"
 )
 
 // maxContent is the largest size of a file that becomes part of a value.
@@ -400,7 +401,7 @@ func (w *workspaceFiles) templatefile(reads *fileReads, functions func() map[str
 }
 
 func renderTemplate(name, text string, vars map[string]cty.Value, functions map[string]function.Function) (cty.Value, error) {
-	if tooDeep([]byte(text), name) != nil {
+	if limits.Check([]byte(text), name) != nil {
 		return cty.NilVal, fmt.Errorf("the template %q is nested too deep", name)
 	}
 	expr, diags := hclsyntax.ParseTemplate([]byte(text), name, hcl.InitialPos)

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"prdrunner/pipeline/diagnostics"
 )
 
 // FuzzVarFile holds that no file with values of variables, in either notation, makes the
@@ -28,7 +30,7 @@ func FuzzVarFile(f *testing.F) {
 				t.Errorf("%q is from %q", variable, in.Origin)
 			}
 		}
-		if err := WriteDiagnostics(io.Discard, nil, diags, 80, true); err != nil {
+		if err := diagnostics.WriteText(io.Discard, nil, diags, 80, true); err != nil {
 			t.Fatal(err)
 		}
 	})
@@ -56,10 +58,10 @@ func FuzzParse(f *testing.F) {
 		if (p == nil) != diags.HasErrors() {
 			t.Fatal("pipeline and errors disagree", diags)
 		}
-		if err := WriteDiagnostics(io.Discard, file.Sources(), diags, 80, true); err != nil {
+		if err := diagnostics.WriteText(io.Discard, file.Sources(), diags, 80, true); err != nil {
 			t.Fatal(err)
 		}
-		DiagnosticsJSON(file.Sources(), diags)
+		diagnostics.NewReport(file.Sources(), diags)
 		Format(src)
 		if p == nil {
 			return

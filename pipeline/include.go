@@ -13,6 +13,7 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 
 	"prdrunner/pipeline/glob"
+	"prdrunner/pipeline/limits"
 )
 
 // includeReader reads the files that a file includes.
@@ -137,9 +138,9 @@ func (w *workspaceFiles) readSource(name string) ([]byte, error) {
 		return nil, err
 	}
 	defer file.Close() //nolint:errcheck // it is only read
-	src, err := io.ReadAll(io.LimitReader(file, maxFileSize+1))
-	if err == nil && len(src) > maxFileSize {
-		err = fmt.Errorf("it is larger than %d MiB", maxFileSize>>20)
+	src, err := io.ReadAll(io.LimitReader(file, limits.MaxFileSize+1))
+	if err == nil && len(src) > limits.MaxFileSize {
+		err = fmt.Errorf("it is larger than %d MiB", limits.MaxFileSize>>20)
 	}
 	return src, withoutPath(err)
 }

@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"prdrunner/pipeline/diagnostics"
 )
 
 // workspaceOf writes files to a directory and returns it.
@@ -122,7 +124,7 @@ The file declares no variable "non".
 	if diff := cmp.Diff(want, render(t, f, diags)); diff != "" {
 		t.Error(diff)
 	}
-	if r := DiagnosticsJSON(f.Sources(), diags).Diagnostics; len(r) != 2 || r[0].Range.Filename != "common/b.hcl" || r[0].Snippet == nil {
+	if r := diagnostics.NewReport(f.Sources(), diags).Diagnostics; len(r) != 2 || r[0].Range.Filename != "common/b.hcl" || r[0].Snippet == nil {
 		t.Errorf("%+v", r)
 	}
 }

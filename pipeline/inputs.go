@@ -12,6 +12,8 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/hashicorp/hcl/v2/json"
 	"github.com/zclconf/go-cty/cty"
+
+	"prdrunner/pipeline/limits"
 )
 
 // EnvironmentPrefix begins the names of environment variables that give values to
@@ -87,7 +89,7 @@ func escapePercent(s string) string { return strings.ReplaceAll(s, "%", "%%") }
 // name ends in .json, a JSON object. The values are literal and can't refer to anything.
 // Callers should not show the source, which may hold sensitive values.
 func ParseVarFile(src []byte, filename string) (map[string]Input, hcl.Diagnostics) {
-	if diag := tooDeep(src, filename); diag != nil {
+	if diag := limits.Check(src, filename); diag != nil {
 		return nil, hcl.Diagnostics{diag}
 	}
 	var file *hcl.File
@@ -149,7 +151,7 @@ func (b *builder) inputValue(v *variableBlock, in Input, sensitive bool) (cty.Va
 		return cty.StringVal(in.Text), true
 	}
 	src := []byte(in.Text)
-	if tooDeep(src, "") != nil {
+	if limits.Check(src, "") != nil {
 		b.errorf("Invalid value for variable", v.block.DefRange(), "The value of variable %q from %s is nested too deep.", v.name, origin(in))
 		return cty.NilVal, false
 	}

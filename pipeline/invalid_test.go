@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"prdrunner/pipeline/limits"
 )
 
 // expectation matches a diagnostic that a file must give, "# LINE: SUMMARY", or that an
@@ -69,7 +71,7 @@ func TestInvalidFiles(t *testing.T) {
 	}
 }
 
-// summaries matches the constant summaries in the source of the package.
+// summaries matches the constant summaries in the sources of the language.
 var summaries = regexp.MustCompile(`(?:Summary:\s+|errorf\(|report\(|failed\(|fail\()"([A-Z][^"]+)"`)
 
 // TestEverySummaryIsExpected holds that each diagnostic has an invalid file,
@@ -99,6 +101,8 @@ func TestEverySummaryIsExpected(t *testing.T) {
 		expected.Write(src)
 	}
 	sources, _ := filepath.Glob("*.go")
+	below, _ := filepath.Glob("*/*.go")
+	sources = append(sources, below...)
 	found := 0
 	for _, path := range sources {
 		if strings.HasSuffix(path, "_test.go") {
@@ -140,26 +144,12 @@ func TestLoadMissing(t *testing.T) {
 
 func TestTooDeep(t *testing.T) {
 	t.Parallel()
-	for name, src := range map[string]string{
-		"brackets":    "x = " + strings.Repeat("[", 100_000),
-		"unary":       "x = " + strings.Repeat("!", 100_000) + "true",
-		"conditional": "x = " + strings.Repeat("a ? ", 100_000),
-		"blocks":      strings.Repeat("a {\n", 100_000),
-		"templates":   "x = " + strings.Repeat(`"${`, 100_000),
+	for summary, src := range map[string][]byte{
+		"Nesting too deep": []byte("x = " + strings.Repeat("[", 100_000)),
+		"File too large":   make([]byte, limits.MaxFileSize+1),
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			_, diags := Parse([]byte(src), "deep.hcl")
-			if len(diags) != 1 || diags[0].Summary != "Nesting too deep" {
-				t.Errorf("%d diagnostics, %v", len(diags), diags[0])
-			}
-		})
-	}
-	if _, diags := Parse(make([]byte, maxFileSize+1), "large.hcl"); diags[0].Summary != "File too large" {
-		t.Error(diags)
-	}
-	// Brackets in comments do not count as nesting.
-	if f, diags := Parse([]byte("# "+strings.Repeat("(", 1000)+"\n# "+strings.Repeat("-", 1000)+"\n"), "c.hcl"); f.unread {
-		t.Error(diags)
+		if f, diags := Parse(src, "deep.hcl"); len(diags) != 1 || diags[0].Summary != summary || !f.unread {
+			t.Errorf("%d diagnostics, %v", len(diags), diags[0])
+		}
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/hashicorp/hcl/v2"
+
+	"prdrunner/pipeline/diagnostics"
 )
 
 // inWorkstream returns a pipeline whose only workstream holds the given lines, the first
@@ -87,7 +89,7 @@ func TestFirstMistakes(t *testing.T) {
 			t.Parallel()
 			f, _ := Parse([]byte(tt.source), "PRD-001.hcl")
 			_, diags := f.Pipeline(Inputs{Hidden: hidden})
-			report := DiagnosticsJSON(f.Sources(), diags)
+			report := diagnostics.NewReport(f.Sources(), diags)
 			if len(report.Diagnostics) != len(tt.want) {
 				t.Fatal(render(t, f, diags))
 			}
@@ -124,7 +126,7 @@ func TestDiagnosticsInOrder(t *testing.T) {
 		{Summary: "A"}, {Summary: "G", Subject: at("a", 9)}, {Summary: "D", Subject: at("b", 2)}, {Summary: "B"},
 	}
 	got := ""
-	for _, diag := range DiagnosticsJSON(nil, diags).Diagnostics {
+	for _, diag := range diagnostics.NewReport(nil, diags).Diagnostics {
 		got += diag.Summary
 	}
 	if got != "ABCDEFG" {

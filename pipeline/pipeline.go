@@ -27,6 +27,7 @@
 // artifacts that overlap (the rules of globs are in package glob), functions_files.go holds
 // the functions that read files (the others are in package functions), secrecy.go sensitive
 // values, digest.go digests, and explain*.go the differences between two versions of a file.
+// Package diagnostics shows mistakes to people and programs.
 package pipeline
 
 import (

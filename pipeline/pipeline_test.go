@@ -9,6 +9,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/hashicorp/hcl/v2"
+
+	"prdrunner/pipeline/diagnostics"
 )
 
 // build returns the pipeline of a source that must have no errors.
@@ -25,7 +27,7 @@ func build(t testing.TB, src string, in Inputs) *Pipeline {
 func render(t testing.TB, f *File, diags hcl.Diagnostics) string {
 	t.Helper()
 	var buf bytes.Buffer
-	if err := WriteDiagnostics(&buf, f.Sources(), diags, 0, false); err != nil {
+	if err := diagnostics.WriteText(&buf, f.Sources(), diags, 0, false); err != nil {
 		t.Fatal(err)
 	}
 	return buf.String()

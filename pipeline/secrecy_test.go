@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/hashicorp/hcl/v2"
+
+	"prdrunner/pipeline/diagnostics"
 )
 
 // secretText and secretJSON are sensitive values. leaks are the texts that must not
@@ -24,11 +26,11 @@ func shown(t *testing.T, f *File, diags hcl.Diagnostics) string {
 	t.Helper()
 	var all bytes.Buffer
 	for _, color := range []bool{false, true} {
-		if err := WriteDiagnostics(&all, f.Sources(), diags, 80, color); err != nil {
+		if err := diagnostics.WriteText(&all, f.Sources(), diags, 80, color); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := json.NewEncoder(&all).Encode(DiagnosticsJSON(f.Sources(), diags)); err != nil {
+	if err := json.NewEncoder(&all).Encode(diagnostics.NewReport(f.Sources(), diags)); err != nil {
 		t.Fatal(err)
 	}
 	// The output of HCL's own writer.

@@ -9,11 +9,11 @@ import (
 	"prdrunner/cmd/runner/advice"
 	"prdrunner/cmd/runner/cli"
 	"prdrunner/cmd/runner/show"
-	"prdrunner/pipeline"
+	"prdrunner/pipeline/diagnostics"
 )
 
 func newFailure(env *cli.Environment, err error) show.FailureReport {
-	detail := show.FailureDetail{Message: state.Text(env.Localize(err.Error())), ExitCode: exitCode(err), Diagnostics: []pipeline.ReportDiagnostic{}}
+	detail := show.FailureDetail{Message: state.Text(env.Localize(err.Error())), ExitCode: exitCode(err), Diagnostics: []diagnostics.Diagnostic{}}
 	switch {
 	case !silent(err):
 		detail.Hint = state.Text(advice.Of(env.CommandLine, env.Actor().User, err))

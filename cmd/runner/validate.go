@@ -11,7 +11,7 @@ import (
 	"prdrunner/cmd/runner/config"
 	"prdrunner/cmd/runner/load"
 	"prdrunner/cmd/runner/show"
-	"prdrunner/pipeline"
+	"prdrunner/pipeline/diagnostics"
 )
 
 type validateOptions struct {
@@ -120,7 +120,7 @@ func showValidatedJSON(env *cli.Environment, o validateOptions, results []*load.
 	for _, read := range results {
 		pipelines = append(pipelines, validated(read))
 	}
-	out := show.PipelinesReport{Report: pipeline.DiagnosticsJSON(joined(results)), Pipelines: pipelines}
+	out := show.PipelinesReport{Report: diagnostics.NewReport(joined(results)), Pipelines: pipelines}
 	if err := show.JSON(env.Stdout, out); err != nil {
 		return err
 	}

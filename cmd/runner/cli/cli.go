@@ -38,7 +38,7 @@ import (
 	"prdrunner/cmd/runner/advice"
 	"prdrunner/cmd/runner/config"
 	"prdrunner/cmd/runner/show"
-	"prdrunner/pipeline"
+	"prdrunner/pipeline/diagnostics"
 	"prdrunner/runner/view"
 )
 
@@ -69,7 +69,7 @@ type Environment struct {
 	warning  sync.Mutex     // guards warnings
 	Warnings []error        // printed after the command's result
 
-	Report *pipeline.Report // the diagnostics that were printed, nil if none were
+	Report *diagnostics.Report // the diagnostics that were printed, nil if none were
 }
 
 // Options are the flags that every command takes.
@@ -293,9 +293,9 @@ func (e *Environment) PrintDiagnostics(sources map[string][]byte, diags hcl.Diag
 	if len(diags) == 0 {
 		return nil
 	}
-	report := pipeline.DiagnosticsJSON(sources, diags)
+	report := diagnostics.NewReport(sources, diags)
 	e.Report = &report
-	if err := pipeline.WriteDiagnostics(e.Stderr.Raw, sources, diags, e.Width(e.Stderr), e.Color(e.Stderr)); err != nil {
+	if err := diagnostics.WriteText(e.Stderr.Raw, sources, diags, e.Width(e.Stderr), e.Color(e.Stderr)); err != nil {
 		return fmt.Errorf("print diagnostics: %w", err)
 	}
 	return nil

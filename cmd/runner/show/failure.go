@@ -2,7 +2,7 @@ package show
 
 import (
 	"prdrunner/checkpoint/state"
-	"prdrunner/pipeline"
+	"prdrunner/pipeline/diagnostics"
 )
 
 // FailureReport is what a command with --json prints if it has only an error to report.
@@ -13,8 +13,8 @@ type FailureReport struct {
 
 // FailureDetail is the error of a command.
 type FailureDetail struct {
-	Message     state.Text                  `json:"message"`
-	Hint        state.Text                  `json:"hint,omitempty"` // what the user can do
-	ExitCode    int                         `json:"exit_code"`
-	Diagnostics []pipeline.ReportDiagnostic `json:"diagnostics"` // of an invalid pipeline
+	Message     state.Text               `json:"message"`
+	Hint        state.Text               `json:"hint,omitempty"` // what the user can do
+	ExitCode    int                      `json:"exit_code"`
+	Diagnostics []diagnostics.Diagnostic `json:"diagnostics"` // of an invalid pipeline
 }

@@ -6,12 +6,13 @@ import (
 
 	"prdrunner/checkpoint/state"
 	"prdrunner/pipeline"
+	"prdrunner/pipeline/diagnostics"
 	"prdrunner/runner/view"
 )
 
 // PipelinesReport is what `runner validate --json` prints.
 type PipelinesReport struct {
-	pipeline.Report
+	diagnostics.Report
 	Pipelines []PipelineReport `json:"pipelines"`
 }
 

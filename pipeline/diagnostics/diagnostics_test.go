@@ -1,4 +1,4 @@
-package pipeline
+package diagnostics
 
 import (
 	"bytes"
@@ -11,6 +11,8 @@ import (
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
+
+	"prdrunner/pipeline"
 )
 
 const mistaken = `pipeline "PRD-001" {
@@ -24,21 +26,24 @@ const mistaken = `pipeline "PRD-001" {
 }
 `
 
-func mistakes(t *testing.T) (*File, hcl.Diagnostics) {
+func mistakes(t *testing.T) (*pipeline.File, hcl.Diagnostics) {
 	t.Helper()
-	f, _ := Parse([]byte(mistaken), "PRD-001.hcl")
-	_, diags := f.Pipeline(Inputs{})
+	f, _ := pipeline.Parse([]byte(mistaken), "PRD-001.hcl")
+	_, diags := f.Pipeline(pipeline.Inputs{})
 	if len(diags) != 2 {
 		t.Fatal(diags)
 	}
 	return f, diags
 }
 
-func TestWriteDiagnostics(t *testing.T) {
+func TestWriteText(t *testing.T) {
 	t.Parallel()
 	f, diags := mistakes(t)
 	diags = append(diags, diags...) // as from Parse and from Pipeline
-	got := render(t, f, diags)
+	var buf bytes.Buffer
+	if err := WriteText(&buf, f.Sources(), diags, 0, false); err != nil {
+		t.Fatal(err)
+	}
 	want := `Error: Invalid operand [invalid-operand]
 
   on PRD-001.hcl line 5, in workstream "x":
@@ -57,16 +62,16 @@ Error: Invalid duration [invalid-duration]
 
 "timeout" cannot be "1 m"; write a positive duration with its unit, such as "90s", "10m" or "1h30m".
 `
-	if diff := cmp.Diff(want, got); diff != "" {
+	if diff := cmp.Diff(want, buf.String()); diff != "" {
 		t.Error(diff)
 	}
 }
 
-func TestWriteDiagnosticsColor(t *testing.T) {
+func TestWriteTextColor(t *testing.T) {
 	t.Parallel()
 	f, diags := mistakes(t)
 	var buf bytes.Buffer
-	if err := WriteDiagnostics(&buf, f.Sources(), diags[:1], 40, true); err != nil {
+	if err := WriteText(&buf, f.Sources(), diags[:1], 40, true); err != nil {
 		t.Fatal(err)
 	}
 	got := buf.String()
@@ -83,8 +88,8 @@ func TestWriteDiagnosticsColor(t *testing.T) {
 	}
 }
 
-// TestWriteDiagnosticsNeutral holds that a file can't steer the terminal.
-func TestWriteDiagnosticsNeutral(t *testing.T) {
+// TestWriteTextNeutral holds that a file can't steer the terminal.
+func TestWriteTextNeutral(t *testing.T) {
 	t.Parallel()
 	src := []byte("x = \"\x1b]0;title\x07\u202e\" # \x1b[2J\n")
 	diags := hcl.Diagnostics{{
@@ -92,7 +97,7 @@ func TestWriteDiagnosticsNeutral(t *testing.T) {
 		Subject: &hcl.Range{Filename: "n\x1b.hcl", Start: hcl.Pos{Line: 1, Column: 1}, End: hcl.Pos{Line: 1, Column: 2, Byte: 1}},
 	}}
 	var buf bytes.Buffer
-	if err := WriteDiagnostics(&buf, map[string][]byte{"n\x1b.hcl": src}, diags, 0, false); err != nil {
+	if err := WriteText(&buf, map[string][]byte{"n\x1b.hcl": src}, diags, 0, false); err != nil {
 		t.Fatal(err)
 	}
 	if strings.ContainsAny(buf.String(), "\x1b\x07\u202e") || !strings.HasPrefix(buf.String(), "Warning: S") {
@@ -100,9 +105,9 @@ func TestWriteDiagnosticsNeutral(t *testing.T) {
 	}
 }
 
-// TestWriteDiagnosticsOdd holds that ranges that do not fit the source, or
+// TestWriteTextOdd holds that ranges that do not fit the source, or
 // have none, do no harm.
-func TestWriteDiagnosticsOdd(t *testing.T) {
+func TestWriteTextOdd(t *testing.T) {
 	t.Parallel()
 	at := func(name string, start, end int) *hcl.Range {
 		return &hcl.Range{Filename: name, Start: hcl.Pos{Line: 1, Column: 1, Byte: start}, End: hcl.Pos{Line: 9, Column: 1, Byte: end}}
@@ -114,13 +119,13 @@ func TestWriteDiagnosticsOdd(t *testing.T) {
 	}
 	var buf bytes.Buffer
 	files := map[string][]byte{"f": []byte("a = 1\nb")}
-	if err := WriteDiagnostics(&buf, files, diags, 0, false); err != nil {
+	if err := WriteText(&buf, files, diags, 0, false); err != nil {
 		t.Fatal(err)
 	}
-	if report := DiagnosticsJSON(files, diags); report.ErrorCount != 5 {
+	if report := NewReport(files, diags); report.ErrorCount != 5 {
 		t.Error(report)
 	}
-	if err := WriteDiagnostics(brokenWriter{}, files, diags, 0, false); err == nil {
+	if err := WriteText(brokenWriter{}, files, diags, 0, false); err == nil {
 		t.Error("a failed write must be reported")
 	}
 }
@@ -131,10 +136,10 @@ var errBroken = errors.New("broken")
 
 func (brokenWriter) Write([]byte) (int, error) { return 0, errBroken }
 
-func TestDiagnosticsJSON(t *testing.T) {
+func TestReport(t *testing.T) {
 	t.Parallel()
 	f, diags := mistakes(t)
-	data, err := json.MarshalIndent(DiagnosticsJSON(f.Sources(), diags[:1]), "", "  ")
+	data, err := json.MarshalIndent(NewReport(f.Sources(), diags[:1]), "", "  ")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -176,15 +181,15 @@ func TestDiagnosticsJSON(t *testing.T) {
 	if diff := cmp.Diff(want, string(data)); diff != "" {
 		t.Error(diff)
 	}
-	empty, _ := json.Marshal(DiagnosticsJSON(nil, nil))
+	empty, _ := json.Marshal(NewReport(nil, nil))
 	if want := `{"format_version":"1.0","valid":true,"error_count":0,"warning_count":0,"diagnostics":[]}`; string(empty) != want {
 		t.Error(string(empty))
 	}
 }
 
-// TestDiagnosticsValues checks what a diagnostic says about the values that a failed
+// TestValues checks what a diagnostic says about the values that a failed
 // expression refers to.
-func TestDiagnosticsValues(t *testing.T) {
+func TestValues(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("é", 61)
 	for want, value := range map[string]cty.Value{
@@ -205,44 +210,15 @@ func TestDiagnosticsValues(t *testing.T) {
 			t.Fatal(diags)
 		}
 		in := &hcl.EvalContext{Variables: map[string]cty.Value{"x": value}}
-		report := DiagnosticsJSON(map[string][]byte{"f": []byte("x + x")}, hcl.Diagnostics{
+		report := NewReport(map[string][]byte{"f": []byte("x + x")}, hcl.Diagnostics{
 			{Severity: hcl.DiagError, Summary: "S", Subject: expr.Range().Ptr(), Expression: expr, EvalContext: in},
 		})
-		said := []ReportValue{{Traversal: "x", Statement: want}}
+		said := []Value{{Traversal: "x", Statement: want}}
 		if strings.TrimSpace(want) == "" {
-			said = []ReportValue{}
+			said = []Value{}
 		}
 		if diff := cmp.Diff(said, report.Diagnostics[0].Snippet.Values); diff != "" {
 			t.Errorf("%#v: %s", value, diff)
 		}
-	}
-}
-
-func TestFormat(t *testing.T) {
-	t.Parallel()
-	if got := string(Format([]byte("a=1\nlonger   = 2\n"))); got != "a      = 1\nlonger = 2\n" {
-		t.Errorf("%q", got)
-	}
-	if deep := strings.Repeat("[", 10_000); string(Format([]byte(deep))) != deep {
-		t.Error("a text that can't be parsed must not change")
-	}
-}
-
-func TestSymbols(t *testing.T) {
-	t.Parallel()
-	f, _ := Load("testdata/valid/cashier.hcl")
-	var got []string
-	for _, symbol := range f.Symbols() {
-		got = append(got, symbol.Kind+" "+symbol.Name)
-		if text := string(symbol.NameRange.SliceBytes(f.Source())); strings.Trim(text, `"`) != symbol.Name {
-			t.Errorf("%s: its name is at %q", symbol.Name, text)
-		}
-	}
-	want := []string{
-		"variable coverage_floor", "variable database_url", "local services", "gate lint", "pipeline PRD-009",
-		"phase database", "workstream WS1", "gate schema-validation", "phase services", "workstream service", "gate coverage", "gate sign-off",
-	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
 	}
 }
