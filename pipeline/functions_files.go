@@ -20,6 +20,7 @@ import (
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
+	"github.com/zclconf/go-cty/cty/convert"
 	"github.com/zclconf/go-cty/cty/function"
 
 	"prdrunner/pipeline/glob"
@@ -418,9 +419,9 @@ func renderTemplate(name, text string, vars map[string]cty.Value, functions map[
 	if diags.HasErrors() {
 		return cty.NilVal, fmt.Errorf("%s: %s; %s", diags[0].Subject, diags[0].Summary, diags[0].Detail)
 	}
-	text, err := toText(value)
-	if err != nil {
+	result, err := convert.Convert(value, cty.String) // unknown if a variable is
+	if err != nil || result.IsNull() {
 		return cty.NilVal, fmt.Errorf("the template %q does not give a text", name)
 	}
-	return cty.StringVal(text), nil
+	return result, nil
 }

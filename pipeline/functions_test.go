@@ -139,3 +139,15 @@ func TestTemplateErrors(t *testing.T) {
 		}
 	}
 }
+
+// TestTemplateOfUnknown holds that a template with a value that is not known yet is not
+// taken for an empty text, which tonumber would refuse.
+func TestTemplateOfUnknown(t *testing.T) {
+	t.Parallel()
+	build(t, inPhase(`
+workstream "a" { command = ["x"] }
+workstream "b" {
+  depends_on = [workstream.a]
+  command    = ["x", tonumber(templatefile("greeting.tmpl", { name = workstream.a.outputs.n })) + 1]
+}`), Inputs{Workspace: "testdata/workspace"})
+}
