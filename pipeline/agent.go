@@ -6,6 +6,8 @@ import (
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
+
+	"prdrunner/pipeline/suggest"
 )
 
 // agentBlock is an agent as the file has it: a role, and the process that its workstreams
@@ -114,7 +116,7 @@ func (b *builder) agentOf(block *workstreamBlock) *agentDef {
 				}
 			}
 		}
-		b.errorf("Unknown agent", a.exprRange(), "The pipeline declares no agent %q.%s", name, didYouMean(name, iter.Seq[string](names)))
+		b.errorf("Unknown agent", a.exprRange(), "The pipeline declares no agent %q.%s", name, suggest.DidYouMean(name, iter.Seq[string](names)))
 		return nil
 	}
 	def.used = true

@@ -9,6 +9,8 @@ import (
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/zclconf/go-cty/cty"
+
+	"prdrunner/pipeline/suggest"
 )
 
 // A reference to gate.NAME.inputs.X is one to what a person gave with the approval of the
@@ -86,7 +88,7 @@ func (b *builder) checkGateName(ref reference, failed func(string, string, ...an
 	attr, _, hasAttr := ref.attribute()
 	switch {
 	case len(b.scope.gates[ref.name]) == 0:
-		return failed("Unknown gate", "No workstream or phase has a gate %q.%s", ref.name, didYouMean(ref.name, maps.Keys(b.scope.gates)))
+		return failed("Unknown gate", "No workstream or phase has a gate %q.%s", ref.name, suggest.DidYouMean(ref.name, maps.Keys(b.scope.gates)))
 	case len(asking) == 0:
 		return failed("Invalid reference", "The gate %s has no value: only an approval with an input block has one, such as approval { input %q { type = string } }. The list \"gates\" of a workstream may name a shared gate.", ref.name, "feedback")
 	case len(asking) > 1:
@@ -100,7 +102,7 @@ func (b *builder) checkGateName(ref reference, failed func(string, string, ...an
 	}
 	names := asking[0].block.approval.inputNames()
 	if name, ok := stepName(ref.rest[1]); ok && asking[0].block.approval.input(name) == nil {
-		return failed("Unknown input", "The approval of the gate %s has no input %q; it has: %s.%s", ref.name, name, listing(names), didYouMean(name, names))
+		return failed("Unknown input", "The approval of the gate %s has no input %q; it has: %s.%s", ref.name, name, suggest.Listing(names), suggest.DidYouMean(name, names))
 	}
 	return nil
 }

@@ -10,6 +10,8 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/convert"
+
+	"prdrunner/pipeline/suggest"
 )
 
 // approvalBlock is an approval block as the file has it.
@@ -159,7 +161,7 @@ func (b *builder) input(block *inputBlock, fr frame) ApprovalInput {
 	}
 	text := inputText(value)
 	if len(in.Options) > 0 && !slices.Contains(in.Options, text) {
-		b.errorf("Default that is no option", block.fallback.exprRange(), "The default of the input %q is %q, but its options are: %s.%s", in.Name, text, listing(slices.Values(in.Options)), didYouMean(text, slices.Values(in.Options)))
+		b.errorf("Default that is no option", block.fallback.exprRange(), "The default of the input %q is %q, but its options are: %s.%s", in.Name, text, suggest.Listing(slices.Values(in.Options)), suggest.DidYouMean(text, slices.Values(in.Options)))
 	}
 	in.Default = &text
 	return in
@@ -259,7 +261,7 @@ type Answer struct {
 }
 
 func missingAnswer(gate, name string, answer Answer, ref reference) *hcl.Diagnostic {
-	detail := fmt.Sprintf("The gate %s passed without the input %q. It was given: %s. try(…, VALUE) gives another value then.", gate, name, listing(maps.Keys(answer.Inputs)))
+	detail := fmt.Sprintf("The gate %s passed without the input %q. It was given: %s. try(…, VALUE) gives another value then.", gate, name, suggest.Listing(maps.Keys(answer.Inputs)))
 	if answer.Skipped {
 		detail = fmt.Sprintf("The gate %s was skipped, and has no input %q. try(…, VALUE) gives another value then.", gate, name)
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/zclconf/go-cty/cty/convert"
 
 	"prdrunner/pipeline/glob"
+	"prdrunner/pipeline/suggest"
 )
 
 // callBlock is a call of another pipeline as the file has it. It stands in a workstream, in
@@ -230,7 +231,7 @@ func (b *builder) checkCall(def *workstreamDef, of *Workstream) {
 					}
 				}
 			}
-			b.errorf("Value for undeclared variable", v.value.exprRange(), "%s declares no variable %q.%s", call.path, v.name, didYouMean(v.name, names))
+			b.errorf("Value for undeclared variable", v.value.exprRange(), "%s declares no variable %q.%s", call.path, v.name, suggest.DidYouMean(v.name, names))
 			continue
 		case !b.isChecked(v.value): // the builder has reported the mistake
 		case len(b.scope.sensitiveNames(v.value)) > 0 && !slices.Contains(sensitive, v.name):

@@ -8,6 +8,8 @@ import (
 	"slices"
 
 	"github.com/hashicorp/hcl/v2"
+
+	"prdrunner/pipeline/suggest"
 )
 
 // checkArgument reports references and calls that can't be right, once per argument.
@@ -27,7 +29,7 @@ func (b *builder) checkArgument(a *argument, fr frame) bool {
 	}
 	for _, call := range a.calls {
 		if _, ok := b.scope.functions[call.Name]; !ok {
-			b.errorf("Call to unknown function", call.NameRange, "There is no function named %q.%s", call.Name, didYouMean(call.Name, maps.Keys(b.scope.functions)))
+			b.errorf("Call to unknown function", call.NameRange, "There is no function named %q.%s", call.Name, suggest.DidYouMean(call.Name, maps.Keys(b.scope.functions)))
 		}
 	}
 	ok := len(b.diags) == before
@@ -45,9 +47,9 @@ func (b *builder) checkReference(a *argument, ref reference, fr frame) *hcl.Diag
 	root := ref.traversal.RootName()
 	switch {
 	case ref.kind == kindInvalid && a.interpolates(ref):
-		return failed("Unknown reference", "There is nothing named %q. %s%s", root, shellAdvice(a.name, root), didYouMean(root, maps.Keys(rootKinds)))
+		return failed("Unknown reference", "There is nothing named %q. %s%s", root, shellAdvice(a.name, root), suggest.DidYouMean(root, maps.Keys(rootKinds)))
 	case ref.kind == kindInvalid:
-		return failed("Unknown reference", "There is nothing named %q. An expression can refer to %s.%s A text must be in quotes.", root, rootNames(), didYouMean(root, maps.Keys(rootKinds)))
+		return failed("Unknown reference", "There is nothing named %q. An expression can refer to %s.%s A text must be in quotes.", root, rootNames(), suggest.DidYouMean(root, maps.Keys(rootKinds)))
 	case ref.kind == kindAgent:
 		return failed("Invalid reference", "Agents have no value; agent.%s can stand in the argument \"agent\" of a workstream only.", ref.name)
 	case ref.kind == kindSavepoint:
@@ -116,7 +118,7 @@ func allowedNames(allow kinds) string {
 			names = append(names, name)
 		}
 	}
-	return listing(slices.Values(names))
+	return suggest.Listing(slices.Values(names))
 }
 
 // checkName checks that the file declares the name in a reference.
@@ -134,16 +136,16 @@ func (b *builder) checkName(ref reference, failed func(string, string, ...any) *
 			return nil
 		}
 		root := ref.traversal.RootName()
-		return failed("Unknown reference", "There is no %s.%s; %s has: %s.%s", root, ref.name, root, listing(slices.Values(names)), didYouMean(ref.name, slices.Values(names)))
+		return failed("Unknown reference", "There is no %s.%s; %s has: %s.%s", root, ref.name, root, suggest.Listing(slices.Values(names)), suggest.DidYouMean(ref.name, slices.Values(names)))
 	}
 	switch ref.kind {
 	case kindVar:
 		if b.scope.variables[ref.name] == nil {
-			return failed("Unknown variable", "The file declares no variable %q.%s", ref.name, didYouMean(ref.name, maps.Keys(b.scope.variables)))
+			return failed("Unknown variable", "The file declares no variable %q.%s", ref.name, suggest.DidYouMean(ref.name, maps.Keys(b.scope.variables)))
 		}
 	case kindLocal:
 		if b.scope.locals[ref.name] == nil {
-			return failed("Unknown local", "No locals block has a value named %q.%s", ref.name, didYouMean(ref.name, maps.Keys(b.scope.locals)))
+			return failed("Unknown local", "No locals block has a value named %q.%s", ref.name, suggest.DidYouMean(ref.name, maps.Keys(b.scope.locals)))
 		}
 	case kindEach:
 		return fixed("key", "value")
@@ -155,7 +157,7 @@ func (b *builder) checkName(ref reference, failed func(string, string, ...any) *
 		return fixed("index")
 	case kindSecret:
 		if b.pipeline.SecretSource(ref.name) == nil {
-			return failed("Unknown secret", "The pipeline declares no secret %q.%s", ref.name, didYouMean(ref.name, b.pipeline.secretNames()))
+			return failed("Unknown secret", "The pipeline declares no secret %q.%s", ref.name, suggest.DidYouMean(ref.name, b.pipeline.secretNames()))
 		}
 	case kindIssue:
 		if diag := b.checkIssue(ref, failed); diag != nil {
@@ -176,7 +178,7 @@ func (b *builder) checkName(ref reference, failed func(string, string, ...any) *
 func (b *builder) checkWorkstreamName(ref reference, failed func(string, string, ...any) *hcl.Diagnostic) *hcl.Diagnostic {
 	def := b.scope.blocks[ref.name]
 	if def == nil {
-		return failed("Unknown workstream", "There is no workstream named %q.%s", ref.name, didYouMean(ref.name, maps.Keys(b.scope.blocks)))
+		return failed("Unknown workstream", "There is no workstream named %q.%s", ref.name, suggest.DidYouMean(ref.name, maps.Keys(b.scope.blocks)))
 	}
 	keyed := ref.hasKey || ref.keyExpr != nil || ref.loopKeys != nil
 	attr, rng, hasAttr := ref.attribute()
@@ -189,7 +191,7 @@ func (b *builder) checkWorkstreamName(ref reference, failed func(string, string,
 		return nil
 	}
 	names := slices.Values([]string{"outputs", "artifacts", "status"})
-	diag := failed("Unknown reference", "A workstream has outputs, artifacts and a status, but no %q.%s Write workstream.%s.outputs.NAME for what it wrote to RUNNER_OUTPUT.", attr, didYouMean(attr, names), ref.name)
+	diag := failed("Unknown reference", "A workstream has outputs, artifacts and a status, but no %q.%s Write workstream.%s.outputs.NAME for what it wrote to RUNNER_OUTPUT.", attr, suggest.DidYouMean(attr, names), ref.name)
 	diag.Subject = hcl.RangeBetween(ref.rng, rng).Ptr()
 	return diag
 }

@@ -25,6 +25,7 @@ import (
 
 	"prdrunner/pipeline/glob"
 	"prdrunner/pipeline/limits"
+	"prdrunner/pipeline/suggest"
 )
 
 // maxContent is the largest size of a file that becomes part of a value.
@@ -412,7 +413,7 @@ func renderTemplate(name, text string, vars map[string]cty.Value, functions map[
 	for _, traversal := range expr.Variables() {
 		if _, ok := vars[traversal.RootName()]; !ok {
 			return cty.NilVal, fmt.Errorf("%s: the template uses %q, which is not among the variables given: %s",
-				traversal.SourceRange(), traversal.RootName(), listing(maps.Keys(vars)))
+				traversal.SourceRange(), traversal.RootName(), suggest.Listing(maps.Keys(vars)))
 		}
 	}
 	value, diags := expr.Value(&hcl.EvalContext{Variables: vars, Functions: functions})

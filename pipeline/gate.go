@@ -9,6 +9,8 @@ import (
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
+
+	"prdrunner/pipeline/suggest"
 )
 
 // gateBlock is a gate block. Without mistakes, exactly one of process, condition, metric
@@ -135,7 +137,7 @@ func (b *builder) workstreamGates(def *workstreamDef, ws *Workstream, defaults *
 		name := a.refs[0].name
 		gate := b.gates[name]
 		if gate == nil {
-			b.errorf("Unknown gate", a.exprRange(), "The file declares no gate %q at its top level.%s", name, didYouMean(name, maps.Keys(b.gates)))
+			b.errorf("Unknown gate", a.exprRange(), "The file declares no gate %q at its top level.%s", name, suggest.DidYouMean(name, maps.Keys(b.gates)))
 			continue
 		}
 		b.used.gates[name] = true

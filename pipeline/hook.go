@@ -8,6 +8,8 @@ import (
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
+
+	"prdrunner/pipeline/suggest"
 )
 
 // hookBlock is a hook as the file has it.
@@ -146,7 +148,7 @@ func (b *builder) hookEvents(block *hookBlock) []HookEvent {
 		event, place := HookEvent(name), block.on.element(i, len(names))
 		switch {
 		case !slices.Contains(hookEvents, event):
-			b.errorf("Unknown hook event", place, "There is no event %q; a hook runs after: %s.%s", name, listing(eventNames), didYouMean(name, eventNames))
+			b.errorf("Unknown hook event", place, "There is no event %q; a hook runs after: %s.%s", name, suggest.Listing(eventNames), suggest.DidYouMean(name, eventNames))
 		case slices.Contains(on, event):
 			b.errorf("Duplicate hook event", place, "The event %q is already in this list. Remove one of them.", name)
 		default:

@@ -14,6 +14,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 
 	"prdrunner/pipeline/limits"
+	"prdrunner/pipeline/suggest"
 )
 
 // EnvironmentPrefix begins the names of environment variables that give values to
@@ -135,7 +136,7 @@ func (b *builder) undeclaredInputs() {
 			Severity: hcl.DiagError,
 			Summary:  "Value for undeclared variable",
 			Detail: fmt.Sprintf("%s gives a value to the variable %q, which %s does not declare.%s Declared are: %s.",
-				origin(input), name, b.file.name, didYouMean(name, maps.Keys(declared)), listing(maps.Keys(declared))),
+				origin(input), name, b.file.name, suggest.DidYouMean(name, maps.Keys(declared)), suggest.Listing(maps.Keys(declared))),
 		})
 	}
 }

@@ -12,6 +12,8 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/convert"
+
+	"prdrunner/pipeline/suggest"
 )
 
 // issueTimeout bounds the command that prints the issue, since a build begins after it.
@@ -155,7 +157,7 @@ func (b *builder) phaseLabels(a *argument, fr frame) []PhaseLabel {
 	}
 	for _, name := range slices.Sorted(maps.Keys(named)) {
 		if !slices.Contains(phases, name) {
-			b.errorf("Unknown phase", a.exprRange(), "%q in \"labels\" is not the name of a phase.%s", name, didYouMean(name, slices.Values(phases)))
+			b.errorf("Unknown phase", a.exprRange(), "%q in \"labels\" is not the name of a phase.%s", name, suggest.DidYouMean(name, slices.Values(phases)))
 		}
 	}
 	return labels

@@ -10,6 +10,8 @@ import (
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
+
+	"prdrunner/pipeline/suggest"
 )
 
 // pipelineBlock is the pipeline block as the file has it.
@@ -252,6 +254,6 @@ func oneOf[T ~string](b *builder, a *argument, fr frame, fallback T, words ...T)
 			return word
 		}
 	}
-	b.errorf("Invalid value for argument", a.exprRange(), "%q cannot be %q; it is one of: %s.%s", a.name, string(given), listing(iter.Seq[string](names)), didYouMean(string(given), names))
+	b.errorf("Invalid value for argument", a.exprRange(), "%q cannot be %q; it is one of: %s.%s", a.name, string(given), suggest.Listing(iter.Seq[string](names)), suggest.DidYouMean(string(given), names))
 	return fallback
 }

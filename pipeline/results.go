@@ -9,6 +9,8 @@ import (
 	"github.com/hashicorp/hcl/v2"
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/convert"
+
+	"prdrunner/pipeline/suggest"
 )
 
 // resultType is the type of workstream.X. For a block with for_each it is the type of
@@ -140,7 +142,7 @@ func (def *workstreamDef) noInstance(key string, rng hcl.Range) *hcl.Diagnostic 
 	return &hcl.Diagnostic{
 		Severity: hcl.DiagError,
 		Summary:  "Unknown workstream instance",
-		Detail:   fmt.Sprintf("The for_each of workstream.%s has no key %q.%s It has: %s.", def.block.name, key, didYouMean(key, maps.Keys(def.byKey)), listing(maps.Keys(def.byKey))),
+		Detail:   fmt.Sprintf("The for_each of workstream.%s has no key %q.%s It has: %s.", def.block.name, key, suggest.DidYouMean(key, maps.Keys(def.byKey)), suggest.Listing(maps.Keys(def.byKey))),
 		Subject:  rng.Ptr(),
 	}
 }
@@ -243,7 +245,7 @@ func metricValue(a *argument, results *Results) (cty.Value, hcl.Diagnostics) {
 			Severity: hcl.DiagError,
 			Summary:  "Metric not available",
 			Detail: fmt.Sprintf("No workstream has set the metric %q so far. One sets it by writing metric.%s=VALUE to the file that RUNNER_OUTPUT names.%s Set are: %s.",
-				ref.name, ref.name, didYouMean(ref.name, maps.Keys(results.Metrics)), listing(maps.Keys(results.Metrics))),
+				ref.name, ref.name, suggest.DidYouMean(ref.name, maps.Keys(results.Metrics)), suggest.Listing(maps.Keys(results.Metrics))),
 			Subject: ref.rng.Ptr(),
 		})
 	}
@@ -371,7 +373,7 @@ type MissingOutput struct{ Workstream, Output string }
 
 func missingOutput(workstream, name string, result Result, ref reference) *hcl.Diagnostic {
 	detail := fmt.Sprintf("The workstream %s completed without the output %q.%s It set: %s. An output is set by writing %s=VALUE to the file that RUNNER_OUTPUT names.",
-		workstream, name, didYouMean(name, maps.Keys(result.Outputs)), listing(maps.Keys(result.Outputs)), name)
+		workstream, name, suggest.DidYouMean(name, maps.Keys(result.Outputs)), suggest.Listing(maps.Keys(result.Outputs)), name)
 	if became := result.Status.became(); became != "" {
 		detail = fmt.Sprintf("The workstream %s %s, and has no output %q. try(…, VALUE) gives another value then.", workstream, became, name)
 	}

@@ -8,6 +8,8 @@ import (
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
+
+	"prdrunner/pipeline/suggest"
 )
 
 // maxReviewAttempts is the largest number of attempts at a review, and the default.
@@ -107,7 +109,7 @@ func (b *builder) severities(a *argument, fr frame, fallback string) []string {
 	list := b.stringList(a, fr)
 	for i, s := range list {
 		if !slices.Contains(severities, s) {
-			b.errorf("Unknown severity", a.element(i, len(list)), "%q is no severity of a finding; it is one of: p0, p1, p2, p3.%s", s, didYouMean(s, slices.Values(severities)))
+			b.errorf("Unknown severity", a.element(i, len(list)), "%q is no severity of a finding; it is one of: p0, p1, p2, p3.%s", s, suggest.DidYouMean(s, slices.Values(severities)))
 		}
 	}
 	return list

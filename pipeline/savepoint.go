@@ -6,6 +6,8 @@ import (
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
+
+	"prdrunner/pipeline/suggest"
 )
 
 // savepointBlock is a savepoint as the file has it.
@@ -138,7 +140,7 @@ func savepointNames(b *builder, references []*argument) []string {
 	for _, a := range references {
 		name := a.refs[0].name
 		if b.pipeline.Savepoint(name) == nil {
-			b.errorf("Unknown savepoint", a.exprRange(), "The pipeline declares no savepoint %q.%s", name, didYouMean(name, savepointsOf(b.pipeline)))
+			b.errorf("Unknown savepoint", a.exprRange(), "The pipeline declares no savepoint %q.%s", name, suggest.DidYouMean(name, savepointsOf(b.pipeline)))
 			continue
 		}
 		names = appendNew(names, []string{name})

@@ -8,6 +8,8 @@ import (
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
+
+	"prdrunner/pipeline/suggest"
 )
 
 // serviceBlock is a service as the file has it.
@@ -243,7 +245,7 @@ func (b *builder) serviceNames(references []*argument) []string {
 	for _, a := range references {
 		name := a.refs[0].name
 		if b.pipeline.Service(name) == nil {
-			b.errorf("Unknown service", a.exprRange(), "The pipeline declares no service %q.%s", name, didYouMean(name, b.pipeline.serviceNames()))
+			b.errorf("Unknown service", a.exprRange(), "The pipeline declares no service %q.%s", name, suggest.DidYouMean(name, b.pipeline.serviceNames()))
 			continue
 		}
 		names = appendNew(names, []string{name})
@@ -341,7 +343,7 @@ func (s *Service) frame(r *Results) frame {
 
 func (b *builder) checkServiceName(ref reference, failed func(string, string, ...any) *hcl.Diagnostic) *hcl.Diagnostic {
 	if b.pipeline.Service(ref.name) == nil {
-		return failed("Unknown service", "The pipeline declares no service %q that stands before this.%s", ref.name, didYouMean(ref.name, b.pipeline.serviceNames()))
+		return failed("Unknown service", "The pipeline declares no service %q that stands before this.%s", ref.name, suggest.DidYouMean(ref.name, b.pipeline.serviceNames()))
 	}
 	if attr, _, ok := ref.attribute(); !ok || attr != "port" {
 		return failed("Unknown reference", "A service has nothing but a port; write service.%s.port.", ref.name)

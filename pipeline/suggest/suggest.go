@@ -1,4 +1,7 @@
-package pipeline
+// Package suggest writes the parts of messages that help an author with a name that does not
+// exist: DidYouMean names the one that was probably meant, Listing those that there are. It
+// knows only names; what they stand for, the caller says.
+package suggest
 
 import (
 	"fmt"
@@ -9,9 +12,9 @@ import (
 	"github.com/agext/levenshtein"
 )
 
-// didYouMean returns ` Did you mean "x"?` with the candidate nearest to given, or "" if
+// DidYouMean returns ` Did you mean "x"?` with the candidate nearest to given, or "" if
 // none is near.
-func didYouMean(given string, candidates iter.Seq[string]) string {
+func DidYouMean(given string, candidates iter.Seq[string]) string {
 	best, distance := "", len(given)
 	for candidate := range candidates {
 		d := levenshtein.Distance(given, candidate, nil)
@@ -31,8 +34,8 @@ func didYouMean(given string, candidates iter.Seq[string]) string {
 	return fmt.Sprintf(" Did you mean %q?", best)
 }
 
-// listing returns a sorted, comma-separated list for messages. A long list is cut.
-func listing(names iter.Seq[string]) string {
+// Listing returns a sorted, comma-separated list for messages. A long list is cut.
+func Listing(names iter.Seq[string]) string {
 	const most = 8
 	var all []string
 	for name := range names {

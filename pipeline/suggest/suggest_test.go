@@ -1,4 +1,4 @@
-package pipeline
+package suggest
 
 import (
 	"slices"
@@ -21,7 +21,7 @@ func TestDidYouMean(t *testing.T) {
 		{"", []string{"a"}, ""},
 		{"a", nil, ""},
 	} {
-		if got := didYouMean(test.given, slices.Values(test.candidates)); got != test.want {
+		if got := DidYouMean(test.given, slices.Values(test.candidates)); got != test.want {
 			t.Errorf("%q of %q: %q, want %q", test.given, test.candidates, got, test.want)
 		}
 	}
@@ -35,7 +35,7 @@ func TestListing(t *testing.T) {
 		"a, b, c, d, e, f, g, h":            eight,
 		"a, b, c, d, e, f, g, h and 2 more": append([]string{"x", "y"}, eight...),
 	} {
-		if got := listing(slices.Values(names)); got != want {
+		if got := Listing(slices.Values(names)); got != want {
 			t.Errorf("%q: %q, want %q", names, got, want)
 		}
 	}
