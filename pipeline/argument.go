@@ -8,6 +8,8 @@ import (
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
+
+	"prdrunner/pipeline/files"
 )
 
 // argument is an expression of the file, with the references and calls in it. Parse
@@ -42,7 +44,7 @@ func newArgument(name string, nameRange hcl.Range, expr hclsyntax.Expression, sr
 		switch node := node.(type) {
 		case *hclsyntax.FunctionCallExpr:
 			a.calls = append(a.calls, node)
-			a.readsFiles = a.readsFiles || readsFiles(node.Name)
+			a.readsFiles = a.readsFiles || files.Provides(node.Name)
 		case *hclsyntax.ScopeTraversalExpr:
 			refers = true
 		}

@@ -8,6 +8,8 @@ import (
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/zclconf/go-cty/cty"
+
+	"prdrunner/pipeline/files"
 )
 
 // defaultIDPattern matches the ids of pipelines, unless Inputs has another pattern.
@@ -27,7 +29,7 @@ type builder struct {
 	seen     map[diagnosticKey]*report
 	current  *Workstream // the workstream whose arguments are being evaluated
 
-	read      map[*argument][]fileCall // the calls of functions that read files
+	read      map[*argument][]files.Call // the calls of functions that read files
 	early     []earlyRead
 	checked   map[*argument]bool     // whether the references of an argument are legal
 	constants map[*argument]constant // values of the arguments that do not use each
@@ -67,10 +69,10 @@ func newBuilder(f *File, in Inputs) *builder {
 	b := &builder{
 		file:      f,
 		in:        in,
-		scope:     newScope(newWorkspaceFiles(in)),
+		scope:     newScope(in.files()),
 		pipeline:  &Pipeline{Source: f.name, file: f},
 		seen:      map[diagnosticKey]*report{},
-		read:      map[*argument][]fileCall{},
+		read:      map[*argument][]files.Call{},
 		checked:   map[*argument]bool{},
 		constants: map[*argument]constant{},
 		lists:     map[*argument][]string{},

@@ -14,6 +14,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/convert"
 
+	"prdrunner/pipeline/files"
 	"prdrunner/pipeline/glob"
 	"prdrunner/pipeline/suggest"
 )
@@ -92,7 +93,7 @@ func (d *decoder) checkNotWithCall(workstream *hclsyntax.Body) {
 // callReader reads the files of the pipelines that a file calls.
 type callReader struct {
 	in    Inputs
-	files *workspaceFiles
+	files *files.Workspace
 	diags hcl.Diagnostics
 }
 
@@ -103,7 +104,7 @@ func (f *File) withCalled(in Inputs) *File {
 		return f
 	}
 	in.callers = append(slices.Clip(in.callers), path.Clean(f.name))
-	r := &callReader{in: in, files: newWorkspaceFiles(in)}
+	r := &callReader{in: in, files: in.files()}
 	called := map[string]*File{}
 	for _, call := range f.calls() {
 		if _, known := called[call.path]; !known && call.path != "" {
@@ -142,7 +143,7 @@ func (r *callReader) read(name string, place hcl.Range) *File {
 		r.fail("Pipeline that calls itself", place, "%s, which would never end. Remove one of these calls.", chain)
 		return nil
 	}
-	src, err := r.files.readSource(name)
+	src, err := r.files.ReadSource(name)
 	if err != nil {
 		r.fail("Cannot read called file", place, "The file %q cannot be read: %s. It is a regular file inside the workspace, and the path is relative to the workspace.", name, err)
 		return nil
@@ -449,7 +450,7 @@ func (b *builder) calledArtifacts() {
 		if call == nil || call.path == "" {
 			continue
 		}
-		if makers := b.scope.makersOf(fileCall{path: call.path}); len(makers) > 0 {
+		if makers := b.scope.makersOf(files.Call{Path: call.path}); len(makers) > 0 {
 			b.errorf("Called file is an artifact", call.file.exprRange(),
 				"The file %q is read before anything runs, but %s has it among its artifacts (%q). Call a file that people write, or make another one.",
 				call.path, makers[0].ws.target().written(), makers[0].declared)

@@ -14,6 +14,7 @@ import (
 	"github.com/hashicorp/hcl/v2"
 	"github.com/zclconf/go-cty/cty"
 
+	"prdrunner/pipeline/files"
 	"prdrunner/pipeline/glob"
 )
 
@@ -46,7 +47,7 @@ type envFile struct {
 func (p *Pipeline) EnvFileSecrets() []Secret {
 	var secrets []Secret
 	for _, name := range p.EnvFiles {
-		values, err := p.scope.files.readEnvFile(name)
+		values, err := readEnvFile(p.scope.files, name)
 		if err == nil {
 			secrets = append(secrets, envFileSecrets(name, values)...)
 		}
@@ -99,7 +100,7 @@ func (p *processDef) readEnvFiles(ev *evaluation, a *argument, fr frame, diags *
 	}
 	ev.opaque = append(ev.opaque, a)
 	for _, name := range paths {
-		values, failed := p.scope.files.readEnvFile(name)
+		values, failed := readEnvFile(p.scope.files, name)
 		if failed != nil && ev.envFileError == nil {
 			ev.envFileError = failed
 		}
@@ -153,8 +154,8 @@ func envFilePaths(value cty.Value) ([]string, error) {
 }
 
 // readEnvFile returns the variables of a dotenv file of the workspace.
-func (w *workspaceFiles) readEnvFile(name string) (map[string]string, *EnvFileError) {
-	data, err := w.readFile(name, nil)
+func readEnvFile(workspace *files.Workspace, name string) (map[string]string, *EnvFileError) {
+	data, err := workspace.Read(name)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, &EnvFileError{Path: name, Reason: "there is no such file, and env_file names it; create it, or remove it from env_file"}

@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	ctyjson "github.com/zclconf/go-cty/cty/json"
+
+	"prdrunner/pipeline/files"
 )
 
 // Difference is one difference between two definitions. A text is "" if the value does
@@ -317,7 +319,7 @@ func (p *Pipeline) Given() map[string]string {
 // default. Other variables keep their present values. Functions read the earlier
 // contents of files. Earlier returns nil if the evaluation fails, and if the result
 // would show the value of a variable that is sensitive now. The result must not be run.
-func (p *Pipeline) Earlier(source []byte, before map[string]string, files Files) *Pipeline {
+func (p *Pipeline) Earlier(source []byte, before map[string]string, files files.Contents) *Pipeline {
 	if source == nil {
 		source = p.source
 	}
@@ -354,14 +356,14 @@ func (p *Pipeline) Earlier(source []byte, before map[string]string, files Files)
 
 // EarlierDigest returns the digest of an earlier version of the file, with the files that it
 // includes as they were.
-func (p *Pipeline) EarlierDigest(source []byte, files Files) string {
+func (p *Pipeline) EarlierDigest(source []byte, files files.Contents) string {
 	file, _ := p.earlierFile(source, files)
 	return file.digest()
 }
 
 // earlierFile returns an earlier version of the file, with the files that it includes as they
 // were, and inputs that read such files.
-func (p *Pipeline) earlierFile(source []byte, files Files) (*File, Inputs) {
+func (p *Pipeline) earlierFile(source []byte, files files.Contents) (*File, Inputs) {
 	in := p.inputs
 	in.before = files
 	file, _ := Parse(source, p.Source)

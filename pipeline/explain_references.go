@@ -2,13 +2,14 @@ package pipeline
 
 import (
 	"encoding/json"
-	"fmt"
 	"iter"
 	"slices"
 	"strings"
 
 	"github.com/zclconf/go-cty/cty"
 	ctyjson "github.com/zclconf/go-cty/cty/json"
+
+	"prdrunner/pipeline/files"
 )
 
 // maxShownValue is the largest size of a value that is shown, in bytes.
@@ -56,7 +57,7 @@ func referencesIn(arguments iter.Seq[*argument], of string) []string {
 			}
 		}
 		for _, call := range a.calls {
-			if rng := call.Range(); readsFiles(call.Name) {
+			if rng := call.Range(); files.Provides(call.Name) {
 				names = append(names, string(a.sourceBetween(rng.Start.Byte, rng.End.Byte)))
 			}
 		}
@@ -94,7 +95,7 @@ func (s *scope) referenceParts(a *argument, fr frame) []part {
 		_, _ = a.expr.Value(ctx) // records the files that it reads
 		for _, call := range fr.reads.calls {
 			if call.value != cty.NilVal && call.value.IsWhollyKnown() {
-				add(call.source(), call.value, true)
+				add(call.String(), call.value, true)
 			}
 		}
 	}
@@ -163,13 +164,4 @@ func (a *argument) sourceBetween(from, to int) []byte {
 		return nil
 	}
 	return a.source[from : to-begin]
-}
-
-// source is a call as an author would write it.
-func (c fileCall) source() string {
-	args := []string{fmt.Sprintf("%q", c.path)}
-	if c.function == "fileset" {
-		args = append(args, fmt.Sprintf("%q", c.glob))
-	}
-	return c.function + "(" + strings.Join(args, ", ") + ")"
 }

@@ -3,7 +3,6 @@ package pipeline
 import (
 	"crypto/sha256"
 	"fmt"
-	"io"
 	"maps"
 	"path"
 	"slices"
@@ -12,14 +11,14 @@ import (
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 
+	"prdrunner/pipeline/files"
 	"prdrunner/pipeline/glob"
-	"prdrunner/pipeline/limits"
 )
 
 // includeReader reads the files that a file includes.
 type includeReader struct {
 	file  *File // the file with the argument "include"
-	files *workspaceFiles
+	files *files.Workspace
 
 	diags      hcl.Diagnostics
 	incomplete bool // a file could not be taken in, so that names may be missing
@@ -36,7 +35,7 @@ func (f *File) withIncluded(in Inputs) *File {
 	if f.include == nil || f.included != nil {
 		return f
 	}
-	r := &includeReader{file: f, files: newWorkspaceFiles(in)}
+	r := &includeReader{file: f, files: in.files()}
 	whole := *f
 	whole.included = r.readAll()
 	for _, g := range whole.included {
@@ -93,8 +92,8 @@ func (r *includeReader) match(text string, place hcl.Range) []string {
 		r.fail("Invalid glob", place, `%q in "include" is not a valid glob. %s`, text, problem)
 		return nil
 	}
-	literal := !strings.ContainsAny(text, `*?[{\`) && (r.files.hidden == nil || !r.files.hidden(path.Clean(text)))
-	names, err := r.files.match(".", text, nil, func(l *linkedFS, name string) bool { return l.isRegularFile(name) || l.isStray(name) })
+	literal := !strings.ContainsAny(text, `*?[{\`) && (r.files.Hidden == nil || !r.files.Hidden(path.Clean(text)))
+	names, err := r.files.FindSources(text)
 	switch {
 	case err != nil:
 		r.fail("Cannot read included file", place, "The files that match %q cannot be found: %s.", text, err)
@@ -109,7 +108,7 @@ func (r *includeReader) match(text string, place hcl.Range) []string {
 // read reads a file that the glob at a place matches. It returns nil if the file can't be
 // taken in.
 func (r *includeReader) read(name string, place hcl.Range) *File {
-	src, err := r.files.readSource(name)
+	src, err := r.files.ReadSource(name)
 	if err != nil {
 		r.fail("Cannot read included file", place, "The file %q cannot be read: %s. Includes are regular files inside the workspace.", name, err)
 		return nil
@@ -129,20 +128,6 @@ func (r *includeReader) read(name string, place hcl.Range) *File {
 func (r *includeReader) fail(summary string, place hcl.Range, format string, args ...any) {
 	r.incomplete = true
 	r.diags = append(r.diags, &hcl.Diagnostic{Severity: hcl.DiagError, Summary: summary, Detail: fmt.Sprintf(format, args...), Subject: &place})
-}
-
-// readSource reads a file of the workspace that holds a part of a pipeline.
-func (w *workspaceFiles) readSource(name string) ([]byte, error) {
-	file, err := w.openFile(name, nil)
-	if err != nil {
-		return nil, err
-	}
-	defer file.Close() //nolint:errcheck // it is only read
-	src, err := io.ReadAll(io.LimitReader(file, limits.MaxFileSize+1))
-	if err == nil && len(src) > limits.MaxFileSize {
-		err = fmt.Errorf("it is larger than %d MiB", limits.MaxFileSize>>20)
-	}
-	return src, withoutPath(err)
 }
 
 // checkIncluded reports what a file that is included can't have. The caller checks for a
@@ -197,7 +182,7 @@ func (b *builder) isIncluded(rng hcl.Range) bool { return rng.Filename != b.file
 // anything runs.
 func (b *builder) includedArtifacts() {
 	for _, g := range b.file.included {
-		if makers := b.scope.makersOf(fileCall{path: g.name}); len(makers) > 0 {
+		if makers := b.scope.makersOf(files.Call{Path: g.name}); len(makers) > 0 {
 			b.errorf("Included file is an artifact", b.file.include.exprRange(),
 				"The file %q is included before anything runs, but %s has it among its artifacts (%q). Include a file that people write, or make another one.",
 				g.name, makers[0].ws.target().written(), makers[0].declared)

@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"prdrunner/pipeline/diagnostics"
+	"prdrunner/pipeline/files"
 )
 
 // workspaceOf writes files to a directory and returns it.
@@ -219,9 +220,9 @@ func TestEarlierIncluded(t *testing.T) {
 	text := func(s string) func() (io.ReadCloser, error) {
 		return func() (io.ReadCloser, error) { return io.NopCloser(strings.NewReader(s)), nil }
 	}
-	files := Files{"common/a.hcl": text("locals { gone = 1 }\n"), "common/b.hcl": text(lint("low")), "common/c.hcl": nil}
-	earlier := now.Earlier(nil, nil, files)
-	if earlier == nil || earlier.Digest != was.Digest || now.EarlierDigest([]byte(including), files) != was.Digest {
+	before := files.Contents{"common/a.hcl": text("locals { gone = 1 }\n"), "common/b.hcl": text(lint("low")), "common/c.hcl": nil}
+	earlier := now.Earlier(nil, nil, before)
+	if earlier == nil || earlier.Digest != was.Digest || now.EarlierDigest([]byte(including), before) != was.Digest {
 		t.Fatalf("the earlier version was not found: %v", earlier)
 	}
 	got := now.Gate("lint (w)").DifferencesFrom(earlier.Gate("lint (w)"), Results{}, Results{})

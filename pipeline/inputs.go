@@ -2,7 +2,6 @@ package pipeline
 
 import (
 	"fmt"
-	"io"
 	"maps"
 	"regexp"
 	"slices"
@@ -13,6 +12,7 @@ import (
 	"github.com/hashicorp/hcl/v2/json"
 	"github.com/zclconf/go-cty/cty"
 
+	"prdrunner/pipeline/files"
 	"prdrunner/pipeline/limits"
 	"prdrunner/pipeline/suggest"
 )
@@ -38,30 +38,20 @@ type Inputs struct {
 	// such as files of Runner and of git. Nil: fileset() sees all files.
 	Hidden func(path string) bool
 	// Links resolves symbolic links of the workspace. Nil: there are none.
-	Links Links
+	Links files.Links
 	// Matches reports whether a file of the workspace matches one of the patterns, which
 	// have the form that glob.Patterns returns. If it is set, inputs and filesets that match
 	// nothing are warnings.
 	Matches func(patterns []string) bool
 
-	callers   []string   // the files that call this one, from the first on
-	before    Files      // earlier contents of files, which are read instead of the present ones
-	takenOver *takenOver // values that are not evaluated again; nil: there are none
+	callers   []string       // the files that call this one, from the first on
+	before    files.Contents // earlier contents of files, which are read instead of the present ones
+	takenOver *takenOver     // values that are not evaluated again; nil: there are none
 }
 
-// Files are earlier contents of files of the workspace, by path. A value opens the file;
-// nil means that the file did not exist.
-type Files map[string]func() (io.ReadCloser, error)
-
-// Links resolves symbolic links inside the workspace, as they are at the time of the
-// call.
-type Links interface {
-	// Behind returns the patterns for the files that a pattern matches through links.
-	// Patterns have the form that glob.Patterns returns.
-	Behind(pattern string) []string
-	// Target returns a path without links to the same file. If the file is outside the
-	// workspace, it returns the path unchanged.
-	Target(path string) string
+// files returns the files of the workspace.
+func (in Inputs) files() *files.Workspace {
+	return &files.Workspace{Dir: in.Workspace, Hidden: in.Hidden, Links: in.Links, Earlier: in.before}
 }
 
 // Input is a value for a variable.

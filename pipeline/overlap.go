@@ -6,6 +6,7 @@ import (
 
 	"github.com/hashicorp/hcl/v2"
 
+	"prdrunner/pipeline/files"
 	"prdrunner/pipeline/glob"
 )
 
@@ -112,7 +113,7 @@ func compileArtifact(declared, pattern string) []*artifactGlob {
 
 // behindLinks returns the artifact globs, and artifact globs for the files that they
 // match through links. The latter are declared by the globs of the file.
-func behindLinks(artifacts []*artifactGlob, links Links) []*artifactGlob {
+func behindLinks(artifacts []*artifactGlob, links files.Links) []*artifactGlob {
 	all := slices.Clone(artifacts)
 	done := map[string]bool{} // the artifact globs of one glob have the same owners
 	for _, c := range artifacts {

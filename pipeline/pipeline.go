@@ -24,10 +24,10 @@
 //
 // Other places to start: file.go parses, include.go reads included files, build.go
 // evaluates, check.go and depends.go check references and their order, overlap.go finds
-// artifacts that overlap (the rules of globs are in package glob), functions_files.go holds
-// the functions that read files (the others are in package functions), secrecy.go sensitive
-// values, digest.go digests, and explain*.go the differences between two versions of a file.
-// Package diagnostics shows mistakes to people and programs.
+// artifacts that overlap (the rules of globs are in package glob), file_reads.go decides when
+// functions may read artifacts (the functions are in packages files and functions),
+// secrecy.go holds sensitive values, digest.go digests, and explain*.go the differences
+// between two versions of a file. Package diagnostics shows mistakes to people and programs.
 package pipeline
 
 import (

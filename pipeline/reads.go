@@ -4,6 +4,8 @@ import (
 	"slices"
 
 	"github.com/hashicorp/hcl/v2"
+
+	"prdrunner/pipeline/files"
 )
 
 // declareArtifacts evaluates the artifacts of all workstreams. It runs before the
@@ -46,12 +48,12 @@ func (b *builder) linkedArtifacts() []*artifactGlob {
 // earlyRead is a call in an argument that is evaluated before anything runs.
 type earlyRead struct {
 	argument *argument
-	call     fileCall
+	call     files.Call
 	reason   string // why it can't be evaluated later
 }
 
 // noteRead records a call of a function that reads files.
-func (b *builder) noteRead(r *fileReads, call fileCall) {
+func (b *builder) noteRead(r *fileReads, call files.Call) {
 	a := r.argument
 	if slices.Contains(b.read[a], call) {
 		return

@@ -13,6 +13,7 @@ import (
 	"github.com/zclconf/go-cty/cty/function"
 	ctyjson "github.com/zclconf/go-cty/cty/json"
 
+	"prdrunner/pipeline/files"
 	"prdrunner/pipeline/functions"
 )
 
@@ -33,7 +34,7 @@ const (
 // scope holds the values of the whole pipeline. After the pipeline is built it is
 // immutable and safe for concurrent use.
 type scope struct {
-	files     *workspaceFiles
+	files     *files.Workspace
 	functions map[string]function.Function
 	variables map[string]*variable
 	locals    map[string]*local
@@ -42,18 +43,18 @@ type scope struct {
 	blocks    map[string]*workstreamDef
 	gates     map[string][]*gateOwner // by name
 	services  map[string]*Service
-	artifacts func() []*artifactGlob     // the artifacts of all workstreams, sorted by prefix
-	linked    func() []*artifactGlob     // artifact globs and the files that they match through links, at the time of the first call
-	onRead    func(*fileReads, fileCall) // called for each call while the pipeline is built
+	artifacts func() []*artifactGlob       // the artifacts of all workstreams, sorted by prefix
+	linked    func() []*artifactGlob       // artifact globs and the files that they match through links, at the time of the first call
+	onRead    func(*fileReads, files.Call) // called for each call while the pipeline is built
 
 	sealed bool // all locals have values
 	real   *hcl.EvalContext
 	views  [3]func() *hcl.EvalContext // made at first use
 }
 
-func newScope(files *workspaceFiles) *scope {
+func newScope(workspace *files.Workspace) *scope {
 	s := &scope{
-		files:     files,
+		files:     workspace,
 		functions: functions.Standard(),
 		variables: map[string]*variable{},
 		locals:    map[string]*local{},
@@ -62,7 +63,7 @@ func newScope(files *workspaceFiles) *scope {
 		gates:     map[string][]*gateOwner{},
 		services:  map[string]*Service{},
 	}
-	maps.Copy(s.functions, files.functions(functions.Standard(), nil))
+	maps.Copy(s.functions, workspace.Functions(functions.Standard(), nil))
 	for _, v := range []view{viewUnknown, viewPlaceholder} {
 		s.views[v] = sync.OnceValue(func() *hcl.EvalContext { return s.otherView(v) })
 	}
@@ -209,7 +210,7 @@ func (s *scope) context(a *argument, fr frame, v view) (*hcl.EvalContext, hcl.Di
 	}
 	ctx := root.NewChild()
 	if fr.reads != nil {
-		ctx.Functions = s.files.functions(s.functions, fr.reads)
+		ctx.Functions = s.files.Functions(s.functions, fr.reads)
 	}
 	ctx.Variables = make(map[string]cty.Value, 2)
 	if needsLocals {

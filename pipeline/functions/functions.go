@@ -1,8 +1,7 @@
 // Package functions holds the functions of the language that depend on nothing but their
 // arguments. Standard returns them by their names. All are deterministic: the same
 // arguments give the same result, because digests must be stable. There is no function for
-// the time or for random values. Those that read files are in package pipeline, which
-// knows what has been read.
+// the time or for random values. Those that read files are in package files.
 //
 // To add a function, describe it in SPEC.md of package pipeline, and add it to the table
 // in Standard; one that takes more than a line has a file of its own.

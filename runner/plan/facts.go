@@ -11,6 +11,7 @@ import (
 	"prdrunner/checkpoint/workspace"
 	"prdrunner/checkpoint/workspace/tree"
 	"prdrunner/pipeline"
+	"prdrunner/pipeline/files"
 )
 
 // Facts hold what package survey found outside the state: files, git and earlier
@@ -47,7 +48,7 @@ type Facts struct {
 
 	ArtifactFiles   map[string]FileSet  // the files that match a workstream's artifact patterns, by workstream, if other steps rely on one
 	EarlierPipeline []byte              // the pipeline file of the last run; nil if it and its includes are unchanged, or not known
-	EarlierFiles    pipeline.Files      // the changed files, with their content in the last run
+	EarlierFiles    files.Contents      // the changed files, with their content in the last run
 	Mask            func(string) string // hides sensitive values in text that is shown
 	Seq             uint64              // the commit of the state when the facts were gathered
 	Stopped         PartialWork         // the partial work of stopped workstreams
@@ -56,7 +57,7 @@ type Facts struct {
 	CaptureError    error               // why the last capture can't be read; nil if it can, or if it no longer exists
 	NoCaptureReason string              // why no capture proves the workspace unchanged since the last run; "" if one does
 	ChangedFiles    []workspace.Change  // files that changed since they were captured or recorded
-	Restored        pipeline.Files      // the artifacts that Runner restores before anything starts: functions that open them, by path; nil for a link
+	Restored        files.Contents      // the artifacts that Runner restores before anything starts: functions that open them, by path; nil for a link
 	ChangedInRun    map[string]string   // what changed in the last run after a gate that declares no files passed, by its label
 }
 

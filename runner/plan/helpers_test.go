@@ -12,6 +12,7 @@ import (
 	"prdrunner/checkpoint/workspace"
 	"prdrunner/checkpoint/workspace/tree"
 	"prdrunner/pipeline"
+	"prdrunner/pipeline/files"
 	"prdrunner/runner/plan"
 )
 
@@ -291,7 +292,7 @@ func (s *session) findPartialWork(f *plan.Facts) {
 // findConflicts compares the recorded artifacts with the files. It also finds those that
 // several workstreams have recorded, and those that Runner restores.
 func (s *session) findConflicts(f *plan.Facts) {
-	f.Sharers, f.Restored, f.Layers = make(map[string][]string), make(pipeline.Files), make(map[string]plan.Layers)
+	f.Sharers, f.Restored, f.Layers = make(map[string][]string), make(files.Contents), make(map[string]plan.Layers)
 	if s.st == nil {
 		return
 	}

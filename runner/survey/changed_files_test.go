@@ -16,7 +16,7 @@ import (
 	"prdrunner/checkpoint/workspace"
 	"prdrunner/checkpoint/workspace/git"
 	"prdrunner/checkpoint/workspace/git/gittest"
-	"prdrunner/pipeline"
+	"prdrunner/pipeline/files"
 	"prdrunner/runner/plan"
 )
 
@@ -401,7 +401,7 @@ func TestEarlierFiles(t *testing.T) {
 	same(t, "earlier content", readAll(t, f.EarlierFiles, "a"), "one")
 }
 
-func readAll(t *testing.T, files pipeline.Files, path string) string {
+func readAll(t *testing.T, files files.Contents, path string) string {
 	t.Helper()
 	if files[path] == nil {
 		t.Fatalf("%s is not among the files", path)

@@ -8,7 +8,7 @@ import (
 
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/workspace"
-	"prdrunner/pipeline"
+	"prdrunner/pipeline/files"
 	"prdrunner/runner/plan"
 )
 
@@ -19,7 +19,7 @@ const maxSource = 16 << 20
 // those that it includes are unchanged, or if the captures don't have them; files are the
 // changed ones, as the captures hold them. The source only serves to explain changes to the
 // user, so a failure to read it is no error.
-func (s *Surveyor) earlierSource(ctx context.Context, st *state.State, files pipeline.Files) []byte {
+func (s *Surveyor) earlierSource(ctx context.Context, st *state.State, files files.Contents) []byte {
 	if st == nil || s.endListing == nil || st.Pipeline.Digest == s.p.Digest {
 		return nil
 	}
@@ -36,18 +36,18 @@ func (s *Surveyor) earlierSource(ctx context.Context, st *state.State, files pip
 
 // earlierFiles returns the files that changed since the last run, as the captures hold
 // them.
-func (s *Surveyor) earlierFiles(ctx context.Context, f *plan.Facts) pipeline.Files {
+func (s *Surveyor) earlierFiles(ctx context.Context, f *plan.Facts) files.Contents {
 	if len(f.ChangedFiles) == 0 {
 		return nil
 	}
-	files := make(pipeline.Files, len(f.ChangedFiles))
+	earlier := make(files.Contents, len(f.ChangedFiles))
 	for _, c := range f.ChangedFiles {
-		files[c.Path] = nil
+		earlier[c.Path] = nil
 		if c.From != nil {
-			files[c.Path] = func() (io.ReadCloser, error) { return s.files.Contents().Open(ctx, *c.From) }
+			earlier[c.Path] = func() (io.ReadCloser, error) { return s.files.Contents().Open(ctx, *c.From) }
 		}
 	}
-	return files
+	return earlier
 }
 
 func (s *Surveyor) readEntry(ctx context.Context, e workspace.Entry) ([]byte, error) {

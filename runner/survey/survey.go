@@ -29,6 +29,7 @@ import (
 	"prdrunner/checkpoint/workspace"
 	"prdrunner/checkpoint/workspace/tree"
 	"prdrunner/pipeline"
+	"prdrunner/pipeline/files"
 	"prdrunner/runner/plan"
 )
 
@@ -229,9 +230,9 @@ func (s *Surveyor) Gate(ctx context.Context, f *plan.Facts, g *pipeline.Gate) er
 // that is done. If thorough is true, it also gathers the inputs of workstreams that have
 // yet to run.
 func (s *Surveyor) GatherAll(ctx context.Context, f *plan.Facts, st *state.State, git Git, choice plan.OnConflict, thorough bool) error {
-	files := s.files
-	s.files = files.WithMemo() // the files don't change, since no workstream runs meanwhile
-	defer func() { s.files = files }()
+	plain := s.files
+	s.files = plain.WithMemo() // the files don't change, since no workstream runs meanwhile
+	defer func() { s.files = plain }()
 	if st != nil && st.RunCapture != nil {
 		defer s.files.ListGitAhead(ctx)()
 	}
@@ -265,7 +266,7 @@ func (s *Surveyor) GatherAll(ctx context.Context, f *plan.Facts, st *state.State
 	if err := s.gatherLayers(f, st); err != nil {
 		return err
 	}
-	f.Restored = make(pipeline.Files, len(s.restores))
+	f.Restored = make(files.Contents, len(s.restores))
 	for path, a := range s.restores {
 		f.Restored[path] = nil
 		if a.Mode != workspace.ModeSymlink {

@@ -6,12 +6,12 @@ import (
 	"prdrunner/checkpoint/workspace"
 )
 
-// workspaceLinks resolves the symbolic links of a workspace. It implements pipeline.Links.
+// workspaceLinks resolves the symbolic links of a workspace. It implements files.Links.
 // It does not resolve a link that it can't read: the code that reads the files reports the
 // error.
 type workspaceLinks struct{ dir string }
 
-// Behind implements pipeline.Links.
+// Behind implements files.Links.
 func (l workspaceLinks) Behind(pattern string) []string {
 	files, err := workspace.Open(workspace.Options{Dir: l.dir})
 	if err != nil {
@@ -25,7 +25,7 @@ func (l workspaceLinks) Behind(pattern string) []string {
 	return m.AddedPatterns
 }
 
-// Target implements pipeline.Links.
+// Target implements files.Links.
 func (l workspaceLinks) Target(path string) string {
 	files, err := workspace.Open(workspace.Options{Dir: l.dir})
 	if err != nil {

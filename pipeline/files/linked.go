@@ -1,4 +1,4 @@
-package pipeline
+package files
 
 import (
 	"io/fs"

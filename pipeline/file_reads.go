@@ -3,7 +3,6 @@ package pipeline
 import (
 	"cmp"
 	"fmt"
-	"io"
 	"path"
 	"slices"
 	"strings"
@@ -12,6 +11,7 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
 
+	"prdrunner/pipeline/files"
 	"prdrunner/pipeline/glob"
 )
 
@@ -29,7 +29,7 @@ type fileReads struct {
 
 // readCall is a call with its value, or NilVal if the call failed.
 type readCall struct {
-	fileCall
+	files.Call
 	value cty.Value
 }
 
@@ -53,12 +53,8 @@ func (r *fileReads) whyTooEarly() string {
 	return fmt.Sprintf("But %q must be known before anything runs. Read the file where that is evaluated later: in command, script, env, when or condition.", r.argument.name)
 }
 
-// checkCall reports whether a call reads an artifact of a workstream, and whether the file
-// can be read now.
-func (r *fileReads) checkCall(call fileCall) (made, there bool) {
-	if r == nil {
-		return false, true
-	}
+// Check implements files.Reads.
+func (r *fileReads) Check(call files.Call) (made, there bool) {
 	if r.scope.onRead != nil {
 		r.scope.onRead(r, call)
 	}
@@ -81,7 +77,7 @@ func (r *fileReads) checkCall(call fileCall) (made, there bool) {
 }
 
 // available returns why an artifact can't be read during the run, or nil if it can.
-func (r *fileReads) available(call fileCall, m maker) *hcl.Diagnostic {
+func (r *fileReads) available(call files.Call, m maker) *hcl.Diagnostic {
 	ws, pos := m.ws, r.frame.at
 	reason := r.whyTooEarly()
 	if reason == "" {
@@ -98,19 +94,16 @@ func (r *fileReads) available(call fileCall, m maker) *hcl.Diagnostic {
 	return diag
 }
 
-// restored returns the artifacts that Runner will restore before anything runs.
-func (r *fileReads) restored() map[string]func() (io.ReadCloser, error) {
-	if r == nil || r.frame.results == nil {
+// Restored implements files.Reads.
+func (r *fileReads) Restored() files.Contents {
+	if r.frame.results == nil {
 		return nil
 	}
 	return r.frame.results.Restored
 }
 
-// recordCall records the value of a call.
-func (r *fileReads) recordCall(call fileCall, value cty.Value, err error) {
-	if r == nil {
-		return
-	}
+// Record implements files.Reads.
+func (r *fileReads) Record(call files.Call, value cty.Value, err error) {
 	if err != nil {
 		value = cty.NilVal
 	}
@@ -125,7 +118,7 @@ func (r *fileReads) values() []string {
 		if c.value != cty.NilVal {
 			sum = sumValue(c.value)
 		}
-		list = append(list, c.function, c.path, c.glob, sum)
+		list = append(list, c.Function, c.Path, c.Glob, sum)
 	}
 	return list
 }
@@ -133,22 +126,22 @@ func (r *fileReads) values() []string {
 // prematureRead returns the error for a function that reads an artifact before the
 // workstream is certain to have completed. It does not name the path, which may be
 // sensitive.
-func (a *argument) prematureRead(call fileCall, m maker, reason string) *hcl.Diagnostic {
+func (a *argument) prematureRead(call files.Call, m maker, reason string) *hcl.Diagnostic {
 	return &hcl.Diagnostic{
 		Severity: hcl.DiagError,
 		Summary:  "Artifact read before it is made",
 		Detail: fmt.Sprintf("%s() reads what %s has among its artifacts (%q, %s), and so must be evaluated after it. %s",
-			call.function, m.ws.target().written(), m.declared, lineOf(m.ws.DeclaredArtifact(m.declared), a.exprRange()), reason),
+			call.Function, m.ws.target().written(), m.declared, lineOf(m.ws.DeclaredArtifact(m.declared), a.exprRange()), reason),
 		Subject: a.callRange(call).Ptr(),
 	}
 }
 
 // callRange returns the range of the call in an argument. If the argument calls the
 // function more than once, it returns the range of the argument.
-func (a *argument) callRange(call fileCall) hcl.Range {
+func (a *argument) callRange(call files.Call) hcl.Range {
 	var found []*hclsyntax.FunctionCallExpr
 	for _, c := range a.calls {
-		if c.Name == call.function {
+		if c.Name == call.Function {
 			found = append(found, c)
 		}
 	}
@@ -167,19 +160,19 @@ type maker struct {
 
 // makersOf returns the workstreams with an artifact that a call reads. It follows links,
 // both in the path of the call and in the globs of the artifacts.
-func (s *scope) makersOf(call fileCall) []maker {
+func (s *scope) makersOf(call files.Call) []maker {
 	artifacts := s.artifacts()
-	if len(artifacts) == 0 || !glob.Inside(call.path) {
+	if len(artifacts) == 0 || !glob.Inside(call.Path) {
 		return nil
 	}
 	artifacts = s.linked()
-	pattern := glob.Escape(path.Clean(call.path))
-	if call.function == "fileset" {
-		pattern = path.Join(pattern, call.glob)
+	pattern := glob.Escape(path.Clean(call.Path))
+	if call.Function == "fileset" {
+		pattern = path.Join(pattern, call.Glob)
 	}
 	readings := glob.Compile(pattern)
-	if s.files.links != nil {
-		for _, behind := range s.files.links.Behind(pattern) {
+	if s.files.Links != nil {
+		for _, behind := range s.files.Links.Behind(pattern) {
 			readings = append(readings, glob.Compile(behind)...)
 		}
 	}

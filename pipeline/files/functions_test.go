@@ -1,6 +1,7 @@
-package pipeline
+package files
 
 import (
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -8,17 +9,42 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/zclconf/go-cty/cty"
+	"github.com/zclconf/go-cty/cty/convert"
+
+	"prdrunner/pipeline/functions"
 )
 
-// commandOfExpr evaluates an expression as the command of a workstream.
-func commandOfExpr(expr, workspace string) ([]string, hcl.Diagnostics) {
-	f, _ := Parse([]byte("pipeline \"PRD-001\" {\n  phase \"a\" {\n    workstream \"x\" {\n      command = "+expr+"\n    }\n  }\n}\n"), "f.hcl")
-	p, diags := f.Pipeline(Inputs{Workspace: workspace})
-	if p == nil {
+// textsOf evaluates a list of texts in a workspace.
+func textsOf(expr, dir string) ([]string, hcl.Diagnostics) {
+	return evaluate(&Workspace{Dir: dir}, expr, nil)
+}
+
+func evaluate(w *Workspace, text string, variables map[string]cty.Value) ([]string, hcl.Diagnostics) {
+	expr, diags := hclsyntax.ParseExpression([]byte(text), "f.hcl", hcl.InitialPos)
+	if diags.HasErrors() {
 		return nil, diags
 	}
-	inv, diags := p.Workstream("x").Invocation(Results{})
-	return inv.Command, diags
+	all := functions.Standard()
+	maps.Copy(all, w.Functions(functions.Standard(), nil))
+	value, diags := expr.Value(&hcl.EvalContext{Variables: variables, Functions: all})
+	if diags.HasErrors() {
+		return nil, diags
+	}
+	var texts []string
+	for _, element := range value.AsValueSlice() {
+		element, err := convert.Convert(element, cty.String)
+		switch {
+		case err != nil:
+			return nil, hcl.Diagnostics{{Severity: hcl.DiagError, Summary: "Not a text", Detail: err.Error()}}
+		case !element.IsKnown():
+			texts = append(texts, "(unknown)")
+		default:
+			texts = append(texts, element.AsString())
+		}
+	}
+	return texts, nil
 }
 
 func TestFileFunctions(t *testing.T) {
@@ -33,7 +59,7 @@ func TestFileFunctions(t *testing.T) {
 		`[templatefile("greeting.tmpl", { name = upper("x") })]`: {"Hello X!\n"},
 		`[trimspace(file("./sub/../hello.txt"))]`:                nil,
 	} {
-		got, diags := commandOfExpr(expr, "testdata/workspace")
+		got, diags := textsOf(expr, "../testdata/workspace")
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Error(expr, diff, diags)
 		}
@@ -72,7 +98,7 @@ func TestFunctionsStayInside(t *testing.T) {
 			if function == "templatefile" {
 				args += ", {}"
 			}
-			if got, diags := commandOfExpr("["+function+"("+args+")]", dir); !diags.HasErrors() {
+			if got, diags := textsOf("["+function+"("+args+")]", dir); !diags.HasErrors() {
 				t.Errorf("%s(%q) = %q", function, path, got)
 			} else if strings.Contains(diags.Error(), dir) {
 				t.Errorf("%s(%q) tells where the workspace is: %s", function, path, diags)
@@ -80,14 +106,14 @@ func TestFunctionsStayInside(t *testing.T) {
 		}
 	}
 	for path, want := range map[string]string{"binary": "file", "large": "file"} {
-		if _, diags := commandOfExpr("["+want+"(\""+path+"\")]", dir); !diags.HasErrors() {
+		if _, diags := textsOf("["+want+"(\""+path+"\")]", dir); !diags.HasErrors() {
 			t.Error(path)
 		}
 	}
-	if got, diags := commandOfExpr(`[file("inner-link/a.txt"), filesha256("large")]`, dir); len(got) != 2 || got[0] != "inside" {
+	if got, diags := textsOf(`[file("inner-link/a.txt"), filesha256("large")]`, dir); len(got) != 2 || got[0] != "inside" {
 		t.Error(got, diags)
 	}
-	if got, diags := commandOfExpr(`concat(["x"], tolist(fileset(".", "**/*")))`, dir); strings.Contains(strings.Join(got, " "), "secret") || len(got) < 3 {
+	if got, diags := textsOf(`concat(["x"], tolist(fileset(".", "**/*")))`, dir); strings.Contains(strings.Join(got, " "), "secret") || len(got) < 3 {
 		t.Error(got, diags)
 	}
 	// A link to a directory counts as that directory, once. Links in a circle are not
@@ -100,12 +126,12 @@ func TestFunctionsStayInside(t *testing.T) {
 		`fileset(".", "**/*.txt")`:       "in/a.txt inner-link/a.txt",
 		`fileset("in", "**")`:            "a.txt",
 	} {
-		if got, diags := commandOfExpr("[join(\" \", sort("+expr+"))]", dir); len(got) != 1 || got[0] != want {
+		if got, diags := textsOf("[join(\" \", sort("+expr+"))]", dir); len(got) != 1 || got[0] != want {
 			t.Errorf("%s: %q, want %q %v", expr, got, want, diags)
 		}
 	}
 	for _, expr := range []string{`fileset("..", "*")`, `fileset("dir-link", "*")`, `fileset(".", "../*")`, `fileset(".", "[")`} {
-		if got, diags := commandOfExpr("concat([\"x\"], tolist("+expr+"))", dir); !diags.HasErrors() && len(got) > 1 {
+		if got, diags := textsOf("concat([\"x\"], tolist("+expr+"))", dir); !diags.HasErrors() && len(got) > 1 {
 			t.Error(expr, got)
 		}
 	}
@@ -118,12 +144,14 @@ func TestFilesAreReadOnce(t *testing.T) {
 	if err := os.WriteFile(path, []byte("one"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	p := build(t, "pipeline \"PRD-001\" {\n  phase \"a\" {\n    workstream \"x\" { command = [file(\"f.txt\")] }\n  }\n}\n", Inputs{Workspace: dir})
-	if err := os.WriteFile(path, []byte("two"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if inv, diags := p.Workstream("x").Invocation(Results{}); inv.Command[0] != "one" {
-		t.Error(inv, diags)
+	w := &Workspace{Dir: dir}
+	for range 2 {
+		if got, diags := evaluate(w, `[file("f.txt")]`, nil); len(got) != 1 || got[0] != "one" {
+			t.Error(got, diags)
+		}
+		if err := os.WriteFile(path, []byte("two"), 0o600); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 
@@ -134,7 +162,7 @@ func TestTemplateErrors(t *testing.T) {
 		`[templatefile("greeting.tmpl", "x")]`:           "a map of variables",
 		`[templatefile("greeting.tmpl", { name = [] })]`: "greeting.tmpl",
 	} {
-		if _, diags := commandOfExpr(expr, "testdata/workspace"); !strings.Contains(diags.Error(), want) {
+		if _, diags := textsOf(expr, "../testdata/workspace"); !strings.Contains(diags.Error(), want) {
 			t.Error(expr, diags)
 		}
 	}
@@ -144,10 +172,9 @@ func TestTemplateErrors(t *testing.T) {
 // taken for an empty text, which tonumber would refuse.
 func TestTemplateOfUnknown(t *testing.T) {
 	t.Parallel()
-	build(t, inPhase(`
-workstream "a" { command = ["x"] }
-workstream "b" {
-  depends_on = [workstream.a]
-  command    = ["x", tonumber(templatefile("greeting.tmpl", { name = workstream.a.outputs.n })) + 1]
-}`), Inputs{Workspace: "testdata/workspace"})
+	w := &Workspace{Dir: "../testdata/workspace"}
+	got, diags := evaluate(w, `[templatefile("greeting.tmpl", { name = later })]`, map[string]cty.Value{"later": cty.UnknownVal(cty.String)})
+	if len(got) != 1 || got[0] != "(unknown)" {
+		t.Error(got, diags)
+	}
 }

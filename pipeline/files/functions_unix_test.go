@@ -1,6 +1,6 @@
 //go:build unix
 
-package pipeline
+package files
 
 import (
 	"path/filepath"
@@ -17,11 +17,11 @@ func TestNamedPipe(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, expr := range []string{`[file("fifo")]`, `[filesha256("fifo")]`, `[templatefile("fifo", {})]`} {
-		if got, diags := commandOfExpr(expr, dir); !diags.HasErrors() {
+		if got, diags := textsOf(expr, dir); !diags.HasErrors() {
 			t.Error(expr, got)
 		}
 	}
-	got, diags := commandOfExpr(`concat(["x", fileexists("fifo")], tolist(fileset(".", "*")))`, dir)
+	got, diags := textsOf(`concat(["x", fileexists("fifo")], tolist(fileset(".", "*")))`, dir)
 	if strings.Join(got, " ") != "x false" {
 		t.Error(got, diags)
 	}
