@@ -261,7 +261,7 @@ func (m *model) dueOf(w histWork) string {
 	case r.tries[w.Name] == 0 && len(m.reasons(w.Name)) > 0:
 		return fmt.Sprintf("%s ought to run again: %v", w.Name, m.reasons(w.Name))
 	}
-	if missing, edited := m.touched(w.Name); len(missing)+len(edited) > 0 {
+	if missing, edited := m.touched(w.Name); len(missing)+len(edited) > 0 && r.verified[w.Name] != state.ResolvedDone {
 		return fmt.Sprintf("the artifacts %s are not as %s made them", append(missing, edited...), w.Name)
 	}
 	if what := m.dueGates(w.Gates, w.Name); what != "" || m.gateWaits(w.Name) || !m.permits(w.Name, m.gateFailed(w.Name)) {

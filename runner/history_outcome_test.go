@@ -152,6 +152,8 @@ func (m *model) runFate(name string) fate {
 		return fatePermitted | m.openFate(name)
 	case m.isDone(name):
 		return fateCompleted | m.openFate(name)
+	case m.run.verified[name] == state.ResolvedDone && m.isDoneButForEdits(name): // an edit stops only what reads it
+		return fateCompleted
 	}
 	return fateOpen
 }

@@ -182,8 +182,12 @@ func (m *model) isComplete(name string) bool {
 
 // isDone is isComplete for a workstream that is not skipped.
 func (m *model) isDone(name string) bool {
-	missing, edited := m.touched(name)
-	return m.works[name].status == state.Completed && len(m.reasons(name)) == 0 && len(missing)+len(edited) == 0 &&
+	return m.isDoneButForEdits(name) && !m.differs(name)
+}
+
+// isDoneButForEdits is isDone, whatever has become of the artifacts.
+func (m *model) isDoneButForEdits(name string) bool {
+	return m.works[name].status == state.Completed && len(m.reasons(name)) == 0 &&
 		!slices.ContainsFunc(m.work(name).Gates, func(g histGate) bool { return !m.holds(g, name) })
 }
 
