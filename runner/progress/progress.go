@@ -24,7 +24,7 @@ import (
 type Progress struct {
 	phases  []*Phase
 	current *Phase
-	steps   map[string]*step // by the name of the workstream, or the label of the gate
+	steps   map[string]*step // by the name of the workstream
 	active  map[string]*Active
 	order   int // of the starts
 }
@@ -35,8 +35,7 @@ type Phase struct {
 	Number      int // from 1
 	Status      PhaseStatus
 	Began       time.Time
-	Took        time.Duration // if it has passed
-	Iteration   int           // of a phase that repeats, from 2; 0 for the first
+	Iteration   int // of a phase that repeats, from 2; 0 for the first
 	Counts
 }
 
@@ -79,9 +78,7 @@ const (
 // Active is a workstream or a gate with which something goes on.
 type Active struct {
 	Name     string // of the workstream, or the label of the gate
-	Title    string
 	Block    string // the workstream of which it is an instance; "": of none
-	Phase    string
 	Activity Activity
 	Attempt  int
 	Since    time.Time // when the activity began
@@ -104,11 +101,9 @@ const (
 	skipped
 )
 
-// step is a workstream or a gate of the plan.
+// step is a workstream of the run.
 type step struct {
 	phase  *Phase
-	title  string
-	gate   bool
 	status status
 }
 
@@ -129,11 +124,10 @@ func New(b runner.Beginning) *Progress {
 }
 
 func (p *Progress) addStep(phase *Phase, s plan.Step) {
-	added := &step{phase: phase, title: s.Title, gate: s.Kind == plan.GateStep}
-	p.steps[s.Name] = added
-	if added.gate {
+	if s.Kind != plan.WorkstreamStep {
 		return
 	}
+	p.steps[s.Name] = &step{phase: phase}
 	phase.Total++
 	switch s.Decision {
 	case plan.Reuse:
@@ -175,12 +169,6 @@ func (p *Progress) Active() []Active {
 	return all
 }
 
-// Stop takes note that nothing goes on any more.
-func (p *Progress) Stop() {
-	clear(p.active)
-	p.current = nil
-}
-
 // Commit takes note of the events of a commit.
 func (p *Progress) Commit(c state.Commit) {
 	for _, e := range c.Events {
@@ -194,8 +182,7 @@ func (p *Progress) note(at time.Time, e state.Event) {
 		p.current = p.phase(e.Phase)
 		p.current.Status, p.current.Began = Underway, at
 	case state.PhaseCompleted:
-		phase := p.phase(e.Phase)
-		phase.Status, phase.Took, p.current = Passed, time.Duration(e.DurationMS)*time.Millisecond, nil
+		p.phase(e.Phase).Status, p.current = Passed, nil
 	case state.PhaseSkipped:
 		p.phase(e.Phase).Status = PassedOver
 	case state.PhaseExpanded:
@@ -281,9 +268,7 @@ func (p *Progress) expand(e state.PhaseExpanded) {
 			if p.steps[ws.Name] == nil {
 				p.steps[ws.Name] = &step{phase: phase}
 			}
-			s := p.steps[ws.Name]
-			s.title = ws.Title
-			if n := phase.count(s.status); n != nil {
+			if n := phase.count(p.steps[ws.Name].status); n != nil {
 				*n++
 			}
 		}
@@ -294,11 +279,6 @@ func (p *Progress) expand(e state.PhaseExpanded) {
 func (p *Progress) begin(name string, a Active) {
 	p.order++
 	a.Name, a.Block, a.order = name, block(name), p.order
-	if s := p.steps[name]; s != nil {
-		a.Title, a.Phase = s.title, s.phase.Name
-	} else if p.current != nil {
-		a.Phase = p.current.Name
-	}
 	p.active[name] = &a
 }
 
