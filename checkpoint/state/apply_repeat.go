@@ -44,7 +44,7 @@ func (s *State) ComparableResults(p *Phase, captured bool) string {
 	if !known {
 		return ""
 	}
-	return p.Results(s.Metrics, files)
+	return p.results(s.Metrics, files)
 }
 
 // iteration returns the iteration of a phase of a shape, which had another record before.
@@ -88,10 +88,10 @@ func (s *State) repeatPhase(e PhaseRepeated) error {
 	return nil
 }
 
-// Results returns a digest of what the workstreams and gates of the phase have come to:
+// results returns a digest of what the workstreams and gates of the phase have come to:
 // outputs, metrics, artifacts and failures. files stands for the other files, "" if they are
 // not known.
-func (p *Phase) Results(metrics map[string]Metric, files string) string {
+func (p *Phase) results(metrics map[string]Metric, files string) string {
 	type result struct {
 		Status    StepStatus
 		Outputs   map[string]Text
@@ -101,10 +101,14 @@ func (p *Phase) Results(metrics map[string]Metric, files string) string {
 	}
 	results := map[string]any{"files": files}
 	failed := func(f *Failure) (g Failure) {
-		if f != nil {
-			g = *f
-			g.Log = "" // named after the attempt
+		if f == nil {
+			return g
 		}
+		g = *f
+		if g.Log == "" { // no process has failed: the place is one in the pipeline, which an edit elsewhere moves
+			g.Line, g.Column = 0, 0
+		}
+		g.Log = "" // named after the attempt
 		return g
 	}
 	gates := func(list []*Gate) {
