@@ -27,7 +27,17 @@ type Progress struct {
 	steps   map[string]*step // by the name of the workstream
 	active  map[string]*Active
 	order   int // of the starts
+	slowest []Took
 }
+
+// Took is how long a workstream took in this run: all its attempts, with their pauses and gates.
+type Took struct {
+	Name string
+	Time time.Duration
+}
+
+// maxSlowest is how many of the slowest workstreams are known.
+const maxSlowest = 3
 
 // Phase is a phase of the run.
 type Phase struct {
@@ -37,6 +47,8 @@ type Phase struct {
 	Began       time.Time
 	Iteration   int // of a phase that repeats, from 2; 0 for the first
 	Counts
+
+	steps []*step
 }
 
 // PhaseStatus is how far a phase is.
@@ -105,6 +117,7 @@ const (
 type step struct {
 	phase  *Phase
 	status status
+	began  time.Time // the first attempt of this run
 }
 
 // New returns the progress of a run that begins.
@@ -127,8 +140,7 @@ func (p *Progress) addStep(phase *Phase, s plan.Step) {
 	if s.Kind != plan.WorkstreamStep {
 		return
 	}
-	p.steps[s.Name] = &step{phase: phase}
-	phase.Total++
+	p.addWorkstream(phase, s.Name)
 	switch s.Decision {
 	case plan.Reuse:
 		p.set(s.Name, reused)
@@ -136,6 +148,14 @@ func (p *Progress) addStep(phase *Phase, s plan.Step) {
 		p.set(s.Name, skipped)
 	case plan.Run, plan.Rerun, plan.Cached, plan.Judge, plan.Depends, plan.Blocked, plan.Uncertain:
 	}
+}
+
+func (p *Progress) addWorkstream(phase *Phase, name string) *step {
+	s := &step{phase: phase}
+	p.steps[name] = s
+	phase.steps = append(phase.steps, s)
+	phase.Total++
+	return s
 }
 
 // Phases returns the phases of the run, in their order. The caller must not change them.
@@ -158,6 +178,9 @@ func (p *Progress) Counts() Counts {
 	}
 	return sum
 }
+
+// Slowest returns the three workstreams that took longest in this run, the slowest first.
+func (p *Progress) Slowest() []Took { return p.slowest }
 
 // Active returns the steps with which something goes on, in the order in which it began.
 func (p *Progress) Active() []Active {
@@ -184,7 +207,7 @@ func (p *Progress) note(at time.Time, e state.Event) {
 	case state.PhaseCompleted:
 		p.phase(e.Phase).Status, p.current = Passed, nil
 	case state.PhaseSkipped:
-		p.phase(e.Phase).Status = PassedOver
+		p.skip(p.phase(e.Phase))
 	case state.PhaseExpanded:
 		p.expand(e)
 	case state.PhaseRepeated:
@@ -214,7 +237,9 @@ func (p *Progress) noteWorkstream(at time.Time, e state.Event) {
 	switch e := e.(type) {
 	case state.WorkstreamStarted:
 		p.begin(e.Workstream, Active{Activity: Working, Attempt: e.Attempt, Since: at})
-		p.set(e.Workstream, running)
+		if s := p.set(e.Workstream, running); s != nil && s.began.IsZero() {
+			s.began = at
+		}
 	case state.WorkstreamAttemptFailed:
 		until := at.Add(time.Duration(e.RetryInMS) * time.Millisecond)
 		p.begin(e.Workstream, Active{Activity: Retrying, Attempt: e.Attempt + 1, Since: at, Until: until, Message: string(e.Error.Message)})
@@ -226,8 +251,10 @@ func (p *Progress) noteWorkstream(at time.Time, e state.Event) {
 			p.end(e.Workstream, reused)
 			return
 		}
+		p.time(e.Workstream, at)
 		p.end(e.Workstream, done)
 	case state.WorkstreamFailed:
+		p.time(e.Workstream, at)
 		p.end(e.Workstream, failed)
 	case state.WorkstreamSkipped:
 		p.end(e.Workstream, skipped)
@@ -241,6 +268,14 @@ func (p *Progress) noteWorkstream(at time.Time, e state.Event) {
 		if e.Resolution == state.ResolvedDone {
 			p.end(e.Workstream, done)
 		}
+	}
+}
+
+// skip passes over a phase with all its workstreams.
+func (p *Progress) skip(phase *Phase) {
+	phase.Status = PassedOver
+	for _, s := range phase.steps {
+		s.to(skipped)
 	}
 }
 
@@ -263,13 +298,13 @@ func (p *Progress) expand(e state.PhaseExpanded) {
 		if shape.Name != e.Phase {
 			continue
 		}
-		phase.Counts = Counts{Total: len(shape.Workstreams)}
+		phase.Counts, phase.steps = Counts{}, nil
 		for _, ws := range shape.Workstreams {
-			if p.steps[ws.Name] == nil {
-				p.steps[ws.Name] = &step{phase: phase}
-			}
-			if n := phase.count(p.steps[ws.Name].status); n != nil {
-				*n++
+			had := p.steps[ws.Name]
+			s := p.addWorkstream(phase, ws.Name)
+			if had != nil {
+				s.began = had.began
+				s.to(had.status)
 			}
 		}
 	}
@@ -288,24 +323,42 @@ func (p *Progress) end(name string, to status) {
 	p.set(name, to)
 }
 
-// set gives a workstream another status, and counts it there.
-func (p *Progress) set(name string, to status) {
+// time takes note of how long a workstream took that has ended.
+func (p *Progress) time(name string, at time.Time) {
 	s := p.steps[name]
-	if s == nil {
-		if p.current == nil {
-			return
-		}
-		s = &step{phase: p.current}
-		p.steps[name] = s
-		s.phase.Total++
+	if s == nil || s.began.IsZero() {
+		return
 	}
+	took := Took{name, at.Sub(s.began)}
+	s.began = time.Time{}
+	i, _ := slices.BinarySearchFunc(p.slowest, took, func(a, b Took) int { return cmp.Compare(b.Time, a.Time) })
+	p.slowest = slices.Insert(p.slowest, i, took)
+	p.slowest = p.slowest[:min(len(p.slowest), maxSlowest)]
+}
+
+// set gives a workstream another status, counts it there, and returns it, nil if the run does not
+// have it.
+func (p *Progress) set(name string, to status) *step {
+	s := p.steps[name]
+	switch {
+	case s == nil && p.current == nil:
+		return nil
+	case s == nil:
+		s = p.addWorkstream(p.current, name)
+	}
+	s.to(to)
+	return s
+}
+
+// to gives a workstream another status, and counts it there.
+func (s *step) to(status status) {
 	if n := s.phase.count(s.status); n != nil {
 		*n--
 	}
-	if n := s.phase.count(to); n != nil {
+	if n := s.phase.count(status); n != nil {
 		*n++
 	}
-	s.status = to
+	s.status = status
 }
 
 // count returns the number of workstreams with a status, nil for pending ones.

@@ -137,7 +137,6 @@ func (v *plain) printCompleted(e state.WorkstreamCompleted) {
 	}
 	delete(v.work, e.Workstream)
 	delete(v.began, e.Workstream)
-	v.finished++
 	v.printDone("  ", v.titled(e.Workstream), made, summary)
 }
 

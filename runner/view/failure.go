@@ -121,12 +121,41 @@ func (v *plain) printEnd(e runner.Ending) {
 	default:
 		v.page.printf("%s %s  %s\n", v.page.paint(yellow, "!"), v.page.paint(bold, v.prd+" stopped"), took)
 	}
+	v.printSums()
 	if len(e.Next) > 0 {
 		v.page.printf("\nNext:\n")
 	}
 	for _, command := range e.Next {
 		v.page.printf("  %s\n", command)
 	}
+}
+
+// printSums prints what the run did with its workstreams, and which took longest.
+func (v *plain) printSums() {
+	c := v.progress.Counts()
+	var sums []string
+	for _, count := range []struct {
+		n    int
+		what string
+	}{{c.Done, "done"}, {c.Reused, "reused"}, {c.Failed, "failed"}, {c.Skipped, "skipped"}, {c.Total - c.Settled(), "left"}} {
+		if count.n > 0 {
+			sums = append(sums, fmt.Sprintf("%d %s", count.n, count.what))
+		}
+	}
+	if len(sums) == 0 {
+		return
+	}
+	var slowest []string
+	if c.Done+c.Failed > len(v.progress.Slowest()) {
+		for _, took := range v.progress.Slowest() {
+			slowest = append(slowest, took.Name+" "+Duration(took.Time))
+		}
+	}
+	v.page.printf("  %s", strings.Join(sums, ", "))
+	if len(slowest) > 0 {
+		v.page.printf("; slowest: %s", strings.Join(slowest, ", "))
+	}
+	v.page.WriteByte('\n')
 }
 
 func (v *plain) printEndFailed(e runner.Ending, took painted) {

@@ -29,7 +29,6 @@ type live struct {
 	mu       sync.Mutex // of everything below
 	plain    *plain
 	screen   screen
-	progress *progress.Progress
 	outputs  map[string]outputLine // by the path of the log
 	changed  bool                  // something is to be shown
 	shown    time.Time
@@ -47,7 +46,7 @@ type outputLine struct {
 }
 
 func newLive(o Options) *live {
-	v := &live{size: o.Size, now: o.Now, plain: newPlain(o), progress: &progress.Progress{}, outputs: map[string]outputLine{}, stop: func() {}}
+	v := &live{size: o.Size, now: o.Now, plain: newPlain(o), outputs: map[string]outputLine{}, stop: func() {}}
 	v.screen.out = &v.plain.out
 	return v
 }
@@ -56,7 +55,6 @@ func newLive(o Options) *live {
 func (v *live) Begin(b runner.Beginning) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	v.progress = progress.New(b)
 	v.plain.printBegin(b)
 	v.draw()
 	ticker, done, ended := time.NewTicker(frameInterval), make(chan struct{}), make(chan struct{})
@@ -90,7 +88,6 @@ func (v *live) tick() {
 func (v *live) Commit(c state.Commit) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	v.progress.Commit(c)
 	v.plain.printCommit(c)
 	v.change()
 }
@@ -167,7 +164,7 @@ func (v *live) draw() {
 		v.show(nil)
 	case v.holds == 0:
 		columns, rows := v.size()
-		f := frame{progress: v.progress, now: v.now(), width: columns, height: rows, color: v.plain.page.color, stopping: v.stopping, lastLine: v.lastLine}
+		f := frame{progress: v.plain.progress, now: v.now(), width: columns, height: rows, color: v.plain.page.color, stopping: v.stopping, lastLine: v.lastLine}
 		v.show(f.rows())
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"prdrunner/checkpoint/state"
 	"prdrunner/runner"
 	"prdrunner/runner/plan"
+	"prdrunner/runner/progress"
 )
 
 // plain prints a line per boundary, and whole commits at once.
@@ -28,7 +29,7 @@ type plain struct {
 	reasonShown  map[string]bool      // steps whose reason to run again was shown with the plan
 	failureShown map[string]bool      // gates whose failure has been shown
 	prd          string
-	finished     int
+	progress     *progress.Progress
 }
 
 func newPlain(o Options) *plain {
@@ -45,6 +46,7 @@ func newPlain(o Options) *plain {
 		work:         map[string]string{},
 		reasonShown:  map[string]bool{},
 		failureShown: map[string]bool{},
+		progress:     &progress.Progress{},
 	}
 }
 
@@ -90,7 +92,7 @@ func (v *plain) writePage() {
 }
 
 func (v *plain) printBegin(b runner.Beginning) {
-	v.prd = b.PRD
+	v.prd, v.progress = b.PRD, progress.New(b)
 	if b.Plan != nil {
 		v.rememberPlan(b.Plan, b.Resumed)
 	}
@@ -115,6 +117,7 @@ func (v *plain) rememberPlan(p *plan.Plan, resumed bool) {
 }
 
 func (v *plain) printCommit(c state.Commit) {
+	v.progress.Commit(c)
 	for _, e := range c.Events {
 		v.printEvent(c.Time, e)
 	}

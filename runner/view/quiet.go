@@ -3,6 +3,7 @@ package view
 import (
 	"prdrunner/checkpoint/state"
 	"prdrunner/runner"
+	"prdrunner/runner/progress"
 )
 
 // quiet prints only failures, and the reason why a run did not complete.
@@ -14,7 +15,7 @@ func newQuiet(o Options) *quiet { return &quiet{plain: newPlain(o)} }
 
 // Begin implements runner.View.
 func (v *quiet) Begin(b runner.Beginning) {
-	v.prd = b.PRD
+	v.prd, v.progress = b.PRD, progress.New(b)
 	if b.Plan != nil {
 		v.rememberPlan(b.Plan, b.Resumed)
 	}
@@ -22,6 +23,7 @@ func (v *quiet) Begin(b runner.Beginning) {
 
 // Commit implements runner.View.
 func (v *quiet) Commit(c state.Commit) {
+	v.progress.Commit(c)
 	for _, e := range c.Events {
 		switch e := e.(type) {
 		case state.WorkstreamFailed, state.WorkstreamUncertain, state.GateFailed, state.GateRejected,

@@ -196,7 +196,7 @@ func TestLive(t *testing.T) {
 		expect(out.take(), "! SIGINT again: kills what still runs\n", "stopping  kills what still runs")
 
 		v.End(runner.Ending{Status: state.StatusPaused, Signal: "SIGINT"})
-		if got := out.take(); !strings.HasSuffix(got, "interrupted by SIGINT  0ms\n"+endFrame) {
+		if got := out.take(); !strings.HasSuffix(got, "interrupted by SIGINT  0ms\n  1 done, 1 reused, 2 left\n"+endFrame) {
 			t.Errorf("it ends with %q", got)
 		}
 		v.Close()
