@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -108,6 +109,14 @@ func TestTerminals(t *testing.T) {
 		{[]any{&in, stderr}, []string{"NO_COLOR="}, false, true, true},
 		{[]any{&in, stderr}, []string{"TERM=dumb"}, false, true, false},
 		{[]any{&in, stderr}, nil, true, true, false},
+		{[]any{&in, stderr}, []string{"CLICOLOR=0"}, false, true, false},
+		{[]any{&in, stderr}, []string{"CLICOLOR=1"}, false, true, true},
+		{nil, []string{"CLICOLOR=1"}, false, false, false},
+		{nil, []string{"FORCE_COLOR=1", "TERM=dumb"}, false, false, true},
+		{nil, []string{"CLICOLOR_FORCE=1", "CLICOLOR=0"}, false, false, true},
+		{nil, []string{"FORCE_COLOR=0", "CLICOLOR_FORCE=0"}, false, false, false},
+		{nil, []string{"FORCE_COLOR=1", "NO_COLOR=1"}, false, false, false},
+		{nil, []string{"FORCE_COLOR=1"}, true, false, false},
 	} {
 		env := &Environment{Stdin: &in, Stdout: stdout, Stderr: stderr, Environ: test.environ, Options: Options{NoColor: test.noColor}}
 		env.IsTerminal = func(stream any) bool {
@@ -126,6 +135,10 @@ func TestTerminals(t *testing.T) {
 		}
 		if got := env.Width(stderr); got != 80 {
 			t.Errorf("%d columns", got)
+		}
+		movable := slices.Contains(test.terminals, any(stderr)) && env.Lookup("TERM") != "dumb"
+		if got := env.TerminalSize(stderr) != nil; got != movable {
+			t.Errorf("%+v: the cursor can be moved: %v", test, got)
 		}
 	}
 	env := &Environment{Stdin: null, Stderr: stderr, IsTerminal: func(any) bool { return true }}
