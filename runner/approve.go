@@ -15,12 +15,14 @@ import (
 
 // question is an approval or a review that waits for the user.
 type question struct {
-	gate     *gateRun // the user is asked to approve its verdict
-	review   bool
-	prompt   context.CancelFunc // ends the prompt at the terminal; nil without one
-	expiry   *time.Timer
-	checking bool // checkApproval is reading the files for an answer
-	expired  bool // the approval expired while checking was set
+	gate      *gateRun // the user is asked to approve its verdict
+	review    bool
+	number    int                // in the order in which the questions were opened
+	prompt    context.CancelFunc // ends the prompt at the terminal; nil without one
+	postponed bool               // the user does not want to answer in this run, or can't
+	expiry    *time.Timer
+	checking  bool // checkApproval is reading the files for an answer
+	expired   bool // the approval expired while checking was set
 }
 
 // endPrompt cancels the prompt. The prompt reports its end in a later event.
@@ -93,19 +95,42 @@ func (q *question) pauseForReview() {
 func (q *question) waitForAnswer(expires *time.Time) {
 	l := q.gate.loop
 	label := q.gate.Label()
+	l.questions++
+	q.number = l.questions
 	l.openQuestions[label] = q
 	if expires != nil {
 		q.expiry = time.AfterFunc(max(0, expires.Sub(l.opts.Now())), func() { l.events <- func() { q.expire() } })
 	}
-	if l.opts.Asker == nil || l.status != running {
+	l.promptNext()
+}
+
+// promptNext asks the user the next open question at the terminal, unless another one is being
+// asked: with two prompts at once, one could read the answer to the other.
+func (l *loop) promptNext() {
+	if l.opts.Asker == nil || l.status != running || l.prompting() {
 		return
 	}
+	var next *question
+	for _, q := range l.openQuestions {
+		if !q.postponed && (next == nil || q.number < next.number) {
+			next = q
+		}
+	}
+	if next != nil {
+		next.openPrompt()
+	}
+}
+
+// openPrompt asks the question at the terminal.
+func (q *question) openPrompt() {
+	l := q.gate.loop
+	label := q.gate.Label()
 	shown := Question{Gate: label, Review: q.review, Message: "Continue after " + label + "?"}
 	if !q.review {
 		shown.Message, shown.Approvers, shown.Inputs = l.opts.Mask(q.gate.Approval.Message), q.gate.Approval.Approvers, l.askedInputs(q.gate.Gate)
 	}
 	within, cancel := context.WithCancel(l.ctx)
-	q.prompt = cancel
+	q.prompt, l.prompted = cancel, q
 	go func() {
 		answer, err := l.opts.Asker.Approve(within, shown)
 		l.events <- func() { q.handlePromptAnswer(answer, err) }
@@ -115,8 +140,11 @@ func (q *question) waitForAnswer(expires *time.Time) {
 // prompting reports whether a prompt is open at the terminal, or an answer is being
 // checked.
 func (l *loop) prompting() bool {
+	if l.prompted != nil {
+		return true
+	}
 	for _, q := range l.openQuestions {
-		if q.prompt != nil || q.checking {
+		if q.checking {
 			return true
 		}
 	}
@@ -128,9 +156,10 @@ func (q *question) handlePromptAnswer(answer Answer, err error) {
 	l := q.gate.loop
 	label := q.gate.Label()
 	q.endPrompt()
-	q.prompt = nil
-	if l.openQuestions[label] != q {
-		return // another command answered the question
+	q.prompt, l.prompted = nil, nil
+	if l.openQuestions[label] != q { // another command answered the question
+		l.promptNext()
+		return
 	}
 	if err != nil && !errors.Is(err, context.Canceled) {
 		l.warnUser(fmt.Sprintf("the answer for %s could not be read: %v", label, err))
@@ -140,9 +169,12 @@ func (q *question) handlePromptAnswer(answer Answer, err error) {
 			if refusal != nil {
 				l.warnUser(refusal.Error())
 			}
+			l.promptNext()
 		})
 		return
 	}
+	q.postponed = true
+	defer l.promptNext()
 	if q.review {
 		delete(l.openQuestions, label)
 		q.pauseForReview()

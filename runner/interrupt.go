@@ -13,7 +13,9 @@ import (
 func (l *loop) interrupt(name string) {
 	if l.cause.signal == "" {
 		l.cause.signal = name
-		l.showStop(Stopping{Signal: name, KillAt: l.opts.Now().Add(l.longestGrace())})
+		if second := len(l.opts.Interrupts) > 0 || l.cancelled == nil; !second {
+			l.showStop(Stopping{Signal: name, KillAt: l.opts.Now().Add(l.longestGrace())})
+		}
 		l.stopNewWork(stopSignal)
 		return
 	}
@@ -99,7 +101,7 @@ func (l *loop) runUntilSignal(work func(ctx context.Context) error) error {
 // decideUnwritten asks the user what to do about a failure. Meanwhile it handles the
 // reports of other goroutines. If it can't ask, the configuration decides.
 func (l *loop) decideUnwritten(problem string) record.OnFailure {
-	if l.opts.Asker == nil || l.prompting() { // with two prompts at once, one could read the answer to the other
+	if l.opts.Asker == nil || l.prompting() {
 		return l.opts.OnCheckpointError
 	}
 	ctx, cancel := context.WithCancel(l.ctx)

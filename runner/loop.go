@@ -49,6 +49,8 @@ type loop struct {
 
 	slots         *schedule.Scheduler  // starts work
 	openQuestions map[string]*question // by the label of the gate
+	questions     int                  // how many were opened
+	prompted      *question            // the one that the user is being asked at the terminal; nil: none is
 	recorder      *record.Recorder     // makes events durable
 	events        chan func()          // reports of other goroutines
 

@@ -244,8 +244,8 @@ func (b *build) runEngine(ctx context.Context, session *checkpoint.Session) (end
 	}
 	defer func() { err = errors.Join(err, x.Close()) }()
 	shown := b.newView()
-	defer shown.Close()
 	defer b.share(shown)()
+	defer shown.Close()
 	o := load.EngineOptions(b.env, b.cfg, b.Pipeline, b.Store, b.Files)
 	o.Session, o.Executor, o.Views, o.Mask, o.Interrupts = session, x.executor, b.views(advised{shown, b, session}), b.Masker.String, x.interrupts
 	o.Hide = b.Hide
@@ -399,6 +399,9 @@ func (b *build) share(shown view.View) (end func()) {
 	}
 	if b.person != nil {
 		b.person.Share(h)
+	}
+	if !b.env.IsTerminal(b.env.Stderr) {
+		return func() {}
 	}
 	return b.env.Stderr.Share(h)
 }

@@ -351,3 +351,73 @@ func TestAbandonPrompt(t *testing.T) {
 		t.Errorf("%d sessions are archived, want 1", n)
 	}
 }
+
+// TestOnePromptAtATime: while an approval is asked, another one that is due waits, and the answer is
+// for the one that was asked.
+func TestOnePromptAtATime(t *testing.T) {
+	t.Parallel()
+	dir := newWorkspace(t, `
+pipeline "PRD-001" {
+  phase "one" {
+    workstream "a" {
+      command = ["true"]
+      gate "first" {
+        approval { message = "First?" }
+      }
+    }
+    workstream "b" {
+      script = "until test -e go; do sleep 0.02; done"
+      gate "second" {
+        approval { message = "Second?" }
+      }
+    }
+  }
+}`)
+	s := atTerminal(t, dir, "build", "PRD-001")
+	s.expect("First?")
+	s.expect("(l)ater: ")
+	if err := os.WriteFile(filepath.Join(dir, "go"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	await(t, "the second approval is due", func() bool {
+		status := exec.CommandContext(t.Context(), "runner", "-C", dir, "status", "PRD-001")
+		out, _ := status.Output()
+		return strings.Contains(string(out), "Second?")
+	})
+	s.send("a\n")
+	s.expect("first (a) approved")
+	s.expect("Second?")
+	s.expect("(l)ater: ")
+	s.send("r\n")
+	s.expect("Why")
+	s.send("not yet\n")
+	s.expect("second (b) rejected")
+	s.exits(1)
+}
+
+// TestTypedBeforeAQuestion: what was typed before a question was there is no answer to it.
+func TestTypedBeforeAQuestion(t *testing.T) {
+	t.Parallel()
+	dir := newWorkspace(t, `
+pipeline "PRD-001" {
+  phase "one" {
+    workstream "a" {
+      script = "until test -e go; do sleep 0.02; done"
+      gate "ship" {
+        approval { message = "Ship it?" }
+      }
+    }
+  }
+}`)
+	s := atTerminal(t, dir, "build", "PRD-001")
+	s.expect("1 running")
+	s.send("a\n")
+	s.expect("a\r\n") // the terminal has it
+	if err := os.WriteFile(filepath.Join(dir, "go"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s.expect("(l)ater: ")
+	s.send("l\n")
+	s.expect("waiting for an approval of ship (a)")
+	s.exits(3)
+}

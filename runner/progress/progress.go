@@ -71,6 +71,7 @@ type Counts struct {
 	Skipped int
 	Running int // an attempt runs, or a gate judges it
 	Waiting int // the next attempt waits
+	Asking  int // a gate waits for an approval
 }
 
 // Settled returns the number of workstreams with which the run has nothing left to do.
@@ -90,7 +91,8 @@ const (
 // Active is a workstream or a gate with which something goes on.
 type Active struct {
 	Name     string // of the workstream, or the label of the gate
-	Block    string // the workstream of which it is an instance; "": of none
+	Log      string // the name of its logs
+	Block    string // the workstream of which it is an instance, or the owner of the gate; "": of none
 	Activity Activity
 	Attempt  int
 	Since    time.Time // when the activity began
@@ -107,6 +109,7 @@ const (
 	pending status = iota
 	running
 	waiting
+	asking
 	done
 	reused
 	failed
@@ -118,6 +121,7 @@ type step struct {
 	phase  *Phase
 	status status
 	began  time.Time // the first attempt of this run
+	cached bool      // its work was taken from the cache
 }
 
 // New returns the progress of a run that begins.
@@ -131,6 +135,9 @@ func New(b runner.Beginning) *Progress {
 		p.phases = append(p.phases, phase)
 		for _, s := range planned.Steps {
 			p.addStep(phase, s)
+		}
+		if phase.Settled() == phase.Total && phase.Total > 0 {
+			phase.Status = Passed
 		}
 	}
 	return p
@@ -175,6 +182,7 @@ func (p *Progress) Counts() Counts {
 		sum.Skipped += phase.Skipped
 		sum.Running += phase.Running
 		sum.Waiting += phase.Waiting
+		sum.Asking += phase.Asking
 	}
 	return sum
 }
@@ -205,13 +213,13 @@ func (p *Progress) note(at time.Time, e state.Event) {
 		p.current = p.phase(e.Phase)
 		p.current.Status, p.current.Began = Underway, at
 	case state.PhaseCompleted:
-		p.phase(e.Phase).Status, p.current = Passed, nil
+		p.complete(p.phase(e.Phase))
 	case state.PhaseSkipped:
 		p.skip(p.phase(e.Phase))
 	case state.PhaseExpanded:
 		p.expand(e)
 	case state.PhaseRepeated:
-		p.phase(e.Phase).Iteration = e.Iteration
+		p.repeat(p.phase(e.Phase), e.Iteration)
 	case state.GateStarted:
 		p.begin(e.Gate, Active{Activity: Judging, Attempt: e.Attempt, Since: at})
 	case state.GatePassed:
@@ -220,8 +228,10 @@ func (p *Progress) note(at time.Time, e state.Event) {
 		delete(p.active, e.Gate)
 	case state.GateAsked:
 		p.begin(e.Gate, Active{Activity: Asking, Since: at, Message: string(e.Message)})
+		p.setOwner(e.Gate, asking)
 	case state.GateApproved:
 		delete(p.active, e.Gate)
+		p.setOwner(e.Gate, running)
 	case state.GateRejected:
 		delete(p.active, e.Gate)
 	case state.GateSkipped:
@@ -246,8 +256,11 @@ func (p *Progress) noteWorkstream(at time.Time, e state.Event) {
 		p.set(e.Workstream, waiting)
 	case state.WorkstreamSucceeded: // its gates come next
 		p.end(e.Workstream, running)
+		if s := p.steps[e.Workstream]; s != nil {
+			s.cached = e.Work.Cached != nil
+		}
 	case state.WorkstreamCompleted:
-		if e.Work != nil && e.Work.Cached != nil {
+		if s := p.steps[e.Workstream]; e.Work != nil && e.Work.Cached != nil || s != nil && s.cached {
 			p.end(e.Workstream, reused)
 			return
 		}
@@ -271,9 +284,31 @@ func (p *Progress) noteWorkstream(at time.Time, e state.Event) {
 	}
 }
 
+// complete ends a phase. Workstreams about which nothing was recorded were found unchanged.
+func (p *Progress) complete(phase *Phase) {
+	phase.Status, p.current = Passed, nil
+	for _, s := range phase.steps {
+		if s.status == pending {
+			s.to(reused)
+		}
+	}
+}
+
+// repeat begins another iteration of a phase, in which all its workstreams run.
+func (p *Progress) repeat(phase *Phase, iteration int) {
+	phase.Iteration = iteration
+	for _, s := range phase.steps {
+		s.to(pending)
+		s.began, s.cached = time.Time{}, false
+	}
+}
+
 // skip passes over a phase with all its workstreams.
 func (p *Progress) skip(phase *Phase) {
 	phase.Status = PassedOver
+	if p.current == phase {
+		p.current = nil
+	}
 	for _, s := range phase.steps {
 		s.to(skipped)
 	}
@@ -313,7 +348,10 @@ func (p *Progress) expand(e state.PhaseExpanded) {
 // begin makes a step active.
 func (p *Progress) begin(name string, a Active) {
 	p.order++
-	a.Name, a.Block, a.order = name, block(name), p.order
+	a.Name, a.Log, a.Block, a.order = name, name, block(name), p.order
+	if gate, owner, ok := state.CutLabel(name); ok {
+		a.Log, a.Block = owner+"."+gate, block(owner)
+	}
 	p.active[name] = &a
 }
 
@@ -331,6 +369,7 @@ func (p *Progress) time(name string, at time.Time) {
 	}
 	took := Took{name, at.Sub(s.began)}
 	s.began = time.Time{}
+	p.slowest = slices.DeleteFunc(p.slowest, func(t Took) bool { return t.Name == name }) // it ran earlier in this run, too
 	i, _ := slices.BinarySearchFunc(p.slowest, took, func(a, b Took) int { return cmp.Compare(b.Time, a.Time) })
 	p.slowest = slices.Insert(p.slowest, i, took)
 	p.slowest = p.slowest[:min(len(p.slowest), maxSlowest)]
@@ -348,6 +387,13 @@ func (p *Progress) set(name string, to status) *step {
 	}
 	s.to(to)
 	return s
+}
+
+// setOwner gives another status to the workstream that a gate belongs to. That of a phase has none.
+func (p *Progress) setOwner(gate string, to status) {
+	if _, owner, _ := state.CutLabel(gate); p.steps[owner] != nil {
+		p.set(owner, to)
+	}
 }
 
 // to gives a workstream another status, and counts it there.
@@ -368,6 +414,8 @@ func (c *Counts) count(of status) *int {
 		return &c.Running
 	case waiting:
 		return &c.Waiting
+	case asking:
+		return &c.Asking
 	case done:
 		return &c.Done
 	case reused:

@@ -54,7 +54,7 @@ func (f *frame) rows() []row {
 	rows := []row{{}} // apart from the text above
 	switch {
 	case f.stopping != nil:
-		rows = append(rows, f.stopRow())
+		rows = append(rows, f.stopRow(len(active) > 0))
 	case phase != nil:
 		rows = append(rows, f.phaseRow(phase))
 	}
@@ -93,7 +93,7 @@ func (f *frame) phaseRow(p *progress.Phase) row {
 		what  string
 		style style
 	}{
-		{p.Failed, "failed", red}, {p.Running, "running", none}, {p.Waiting, "to be tried again", yellow},
+		{p.Failed, "failed", red}, {p.Running, "running", none}, {p.Waiting, "to be tried again", yellow}, {p.Asking, "to be approved", yellow},
 		{p.Skipped, "skipped", none}, {p.Reused, "reused", none}, {p.Iteration, "", none},
 	} {
 		text := fmt.Sprintf("%d %s", count.n, count.what)
@@ -110,12 +110,13 @@ func (f *frame) phaseRow(p *progress.Phase) row {
 }
 
 // stopRow counts down until what has not ended is killed.
-func (f *frame) stopRow() row {
+func (f *frame) stopRow(running bool) row {
 	w := f.row()
 	w.add(yellow, "stopping")
-	if at := f.stopping.KillAt; at.IsZero() {
+	switch at := f.stopping.KillAt; {
+	case at.IsZero():
 		w.add(none, "  kills what still runs")
-	} else {
+	case running && at.After(f.now):
 		w.add(none, "  kills what still runs in "+clock(at.Sub(f.now)+time.Second-1))
 	}
 	return w.row()
@@ -125,7 +126,7 @@ func (f *frame) stopRow() row {
 func (f *frame) aheadRow() string {
 	var names []string
 	for _, p := range f.progress.Phases() {
-		if p.Status == progress.Ahead {
+		if current := f.progress.Current(); p.Status == progress.Ahead && (current == nil || p.Number > current.Number) {
 			names = append(names, p.Name)
 		}
 	}
@@ -135,18 +136,26 @@ func (f *frame) aheadRow() string {
 	return "  then: " + fitNames(names, f.width-len("  then: ")-1)
 }
 
-// fitNames lists as many names as fit into a number of columns, and counts the others: a, b +7 more.
+// fitNames lists as many names as fit into a number of columns, at least one, and counts the
+// others: a, b +7 more.
 func fitNames(names []string, width int) string {
-	for n := len(names); n > 0; n-- {
-		s := strings.Join(names[:n], ", ")
-		if more := len(names) - n; more > 0 {
-			s += fmt.Sprintf(" +%d more", more)
+	more := func(n int) string {
+		if n == len(names) {
+			return ""
 		}
-		if n == 1 || displaywidth.String(s) <= width {
-			return s
-		}
+		return fmt.Sprintf(" +%d more", len(names)-n)
 	}
-	return ""
+	var b strings.Builder
+	for i, name := range names {
+		if i > 0 {
+			if displaywidth.String(b.String()+", "+name+more(i+1)) > width {
+				return b.String() + more(i)
+			}
+			b.WriteString(", ")
+		}
+		b.WriteString(name)
+	}
+	return b.String()
 }
 
 // stepRows returns what the rows of the steps say, and how many steps have none.
@@ -219,6 +228,9 @@ func (f *frame) activeRow(a progress.Active) stepRow {
 		r.output = a.Message
 	case progress.Retrying:
 		r.mark, r.style, r.clock = "↻", yellow, "in "+clock(a.Until.Sub(f.now)+time.Second-1)
+		if !a.Until.After(f.now) {
+			r.clock = "next" // it waits for a slot
+		}
 		r.output = a.Message
 	case progress.Judging:
 		r.details = append(r.details, "is being judged")
@@ -229,10 +241,15 @@ func (f *frame) activeRow(a progress.Active) stepRow {
 	return r
 }
 
-// foldedRow is the row of several instances of one workstream, of which the first has gone on
-// the longest.
+// foldedRow is the row of several instances of one workstream. It shows the one that has gone on the
+// longest, or is tried again next.
 func (f *frame) foldedRow(group []progress.Active) stepRow {
 	first := group[0]
+	for _, a := range group {
+		if a.Activity == progress.Retrying && a.Until.Before(first.Until) {
+			first = a
+		}
+	}
 	r := f.activeRow(first)
 	r.name, r.details = first.Block+"[…]", []string{fmt.Sprintf("%d instances", len(group))}
 	switch first.Activity {
@@ -242,8 +259,8 @@ func (f *frame) foldedRow(group []progress.Active) stepRow {
 		r.details[0] += " to be tried again"
 	case progress.Working, progress.Asking:
 	}
-	if r.output != "" {
-		r.output = strings.TrimPrefix(first.Name, first.Block) + " " + r.output
+	if key := strings.TrimPrefix(first.Name, first.Block); r.output != "" && key != first.Name {
+		r.output = key + " " + r.output
 	}
 	return r
 }

@@ -147,8 +147,9 @@ func (v *live) Err() error {
 func (v *live) Hold() (release func()) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	v.holds++
-	v.show(nil)
+	if v.holds++; v.holds == 1 {
+		v.show(nil)
+	}
 	return sync.OnceFunc(func() {
 		v.mu.Lock()
 		defer v.mu.Unlock()
@@ -164,6 +165,10 @@ func (v *live) draw() {
 		v.show(nil)
 	case v.holds == 0:
 		columns, rows := v.size()
+		if columns == 0 {
+			v.show(nil)
+			return
+		}
 		f := frame{progress: v.plain.progress, now: v.now(), width: columns, height: rows, color: v.plain.page.color, stopping: v.stopping, lastLine: v.lastLine}
 		v.show(f.rows())
 	}
@@ -172,6 +177,9 @@ func (v *live) draw() {
 // show prints what was printed, above the given rows.
 func (v *live) show(rows []row) {
 	columns, _ := v.size()
+	if columns == 0 {
+		columns = max(1, v.screen.width)
+	}
 	text := v.plain.page.String()
 	v.plain.page.Reset()
 	v.screen.update(text, rows, columns)
@@ -180,7 +188,7 @@ func (v *live) show(rows []row) {
 
 // lastLine returns the last line of output of what goes on.
 func (v *live) lastLine(a progress.Active) string {
-	path := filepath.Join(v.plain.logs.Dir, disk.LogName(a.Name, a.Attempt))
+	path := filepath.Join(v.plain.logs.Dir, disk.LogName(a.Log, a.Attempt))
 	line := v.outputs[path]
 	if now := v.now(); now.Sub(line.read) >= clockInterval {
 		line = outputLine{readLastLine(path), now}

@@ -1,9 +1,7 @@
 package view
 
 import (
-	"cmp"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -30,6 +28,7 @@ type plain struct {
 	failureShown map[string]bool      // gates whose failure has been shown
 	prd          string
 	progress     *progress.Progress
+	stopping     bool // the user was told that the run stops
 }
 
 func newPlain(o Options) *plain {
@@ -129,30 +128,24 @@ func (v *plain) printWarning(message string) {
 
 // printStop says what the run waits for after a signal, how long, and what a second one does.
 func (v *plain) printStop(s runner.Stopping) {
-	running := v.running()
+	var running []string
+	for _, a := range v.progress.Active() {
+		if a.Activity == progress.Working || a.Activity == progress.Judging {
+			running = append(running, a.Name)
+		}
+	}
 	switch {
-	case s.KillAt.IsZero():
+	case s.KillAt.IsZero() && v.stopping:
 		v.printWarning(s.Signal + " again: kills what still runs")
+	case s.KillAt.IsZero():
+		v.printWarning(s.Signal + ": kills what still runs")
 	case len(running) == 0:
 		v.printWarning(s.Signal + ": stops")
 	default:
 		left := clock(s.KillAt.Sub(v.now()) + time.Second - 1)
 		v.printWarning(fmt.Sprintf("%s: waits up to %s for %s; a second %s kills what still runs", s.Signal, left, fitNames(running, 60), s.Signal))
 	}
-}
-
-// running returns the workstreams and gates that run, in the order of their starts.
-func (v *plain) running() []string {
-	var names []string
-	for name := range v.began {
-		if _, isPhase := v.numbers[name]; !isPhase {
-			names = append(names, name)
-		}
-	}
-	slices.SortFunc(names, func(a, b string) int {
-		return cmp.Or(v.began[a].Compare(v.began[b]), strings.Compare(a, b))
-	})
-	return names
+	v.stopping = true
 }
 
 // titled returns the name of a workstream with its title.

@@ -22,19 +22,20 @@ const (
 type screen struct {
 	out   *output
 	drawn []row // on the screen
+	width int   // of the terminal when they were drawn
 }
 
 // update prints text above the lines, which replace those on the screen. It writes nothing if
 // nothing has changed. The text must end with a newline, and a line must be narrower than
 // the terminal, which has width columns.
 func (s *screen) update(text string, lines []row, width int) {
-	if text == "" && s.shows(lines) {
+	if text == "" && width == s.width && s.shows(lines) {
 		return
 	}
 	var b strings.Builder
 	b.WriteString(beginFrame)
 	b.WriteString(s.toTop(width))
-	if text != "" {
+	if text != "" || width != s.width { // another width may have moved what was drawn
 		b.WriteString(eraseBelow)
 		b.WriteString(text)
 	}
@@ -49,7 +50,7 @@ func (s *screen) update(text string, lines []row, width int) {
 		b.WriteString(eraseBelow)
 	}
 	b.WriteString(endFrame)
-	s.drawn = lines
+	s.drawn, s.width = lines, width
 	_, _ = s.out.Write([]byte(b.String())) // Err returns the error
 }
 

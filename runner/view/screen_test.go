@@ -189,8 +189,16 @@ func TestLive(t *testing.T) {
 		release()
 		expect(pass(frameInterval), "✓ fetch\n", "build  2 of 4  1m04s  1 reused")
 
+		inner, outer := v.(Holder).Hold(), v.(Holder).Hold()
+		out.take()
+		commit(state.WorkstreamStarted{Workstream: `package["p0"]`, Attempt: 1})
+		inner()
+		if got := pass(time.Second); got != "" {
+			t.Errorf("it writes %q while one of two holds the screen", got)
+		}
+		outer()
 		v.Stop(runner.Stopping{Signal: "SIGINT", KillAt: time.Now().Add(10 * time.Second)})
-		expect(out.take(), "! SIGINT: stops\n", "stopping  kills what still runs in 10s")
+		expect(out.take(), "! SIGINT: waits up to 10s for package[\"p0\"]; a second SIGINT kills what still runs\n", "stopping  kills what still runs in 10s")
 		expect(pass(5*time.Second), "in 6s")
 		v.Stop(runner.Stopping{Signal: "SIGINT"})
 		expect(out.take(), "! SIGINT again: kills what still runs\n", "stopping  kills what still runs")

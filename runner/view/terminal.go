@@ -25,6 +25,10 @@ type Terminal struct {
 	by    state.Actor
 	color bool
 	hold  func() (release func()) // takes what changes off the screen while a question is there
+
+	// Discard forgets what was typed before a question was there, which can't be an answer to
+	// it. nil: nothing can be forgotten.
+	Discard func()
 }
 
 // NewTerminal returns a Terminal that reads answers from in and writes questions to out,
@@ -106,7 +110,7 @@ func isYes(answer string) bool {
 
 // Approve implements runner.Asker.
 func (t *Terminal) Approve(ctx context.Context, q runner.Question) (runner.Answer, error) {
-	defer t.hold()()
+	defer t.interrupt()()
 	later := runner.Answer{Verdict: runner.Later, By: t.by}
 	t.introduce(q)
 	if len(q.Approvers) > 0 && !slices.Contains(q.Approvers, t.by.User) {
@@ -174,7 +178,7 @@ func (t *Terminal) reject(ctx context.Context, later runner.Answer) (runner.Answ
 
 // Resolve implements runner.Asker. Without an answer the run fails, which changes no file.
 func (t *Terminal) Resolve(ctx context.Context, conflicts []plan.Conflict) (plan.OnConflict, error) {
-	defer t.hold()()
+	defer t.interrupt()()
 	p := page{color: t.color}
 	p.printf("\n%s These artifacts were edited since they were made:\n", p.paint(yellow, "?"))
 	for i, c := range conflicts {
@@ -205,7 +209,7 @@ func (t *Terminal) Resolve(ctx context.Context, conflicts []plan.Conflict) (plan
 
 // Unwritten implements runner.Asker. Without an answer the run pauses.
 func (t *Terminal) Unwritten(ctx context.Context, problem string) (record.OnFailure, error) {
-	defer t.hold()()
+	defer t.interrupt()()
 	p := page{color: t.color}
 	p.printf("\n%s %s\n", p.paint(yellow, "!"), p.paint(bold, "CHECKPOINT CREATION FAILED"))
 	p.printf("  %s\n", problem)
@@ -229,6 +233,15 @@ func (t *Terminal) Unwritten(ctx context.Context, problem string) (record.OnFail
 
 // Say prints text to the user.
 func (t *Terminal) Say(text string) { t.printf("%s", Clean(text)) }
+
+// interrupt holds the view for a question that comes up during a run, until the returned function
+// is called.
+func (t *Terminal) interrupt() (end func()) {
+	if t.Discard != nil {
+		t.Discard()
+	}
+	return t.hold()
+}
 
 func (t *Terminal) printf(format string, args ...any) {
 	fmt.Fprintf(t.out, format, args...)

@@ -35,8 +35,8 @@ type Options struct {
 	Now     func() time.Time
 	Color   bool
 	Verbose bool // also print starts, attempts and every checkpoint
-	// Size returns the size of the terminal that Out is. nil: Out is none on which the cursor
-	// can be moved.
+	// Size returns the size of the terminal that Out is, 0 while it belongs to another program.
+	// nil: Out is none on which the cursor can be moved.
 	Size func() (columns, rows int)
 }
 

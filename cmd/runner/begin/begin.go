@@ -121,14 +121,15 @@ func (s *Starter) Begin(ctx context.Context, p *pipeline.Pipeline) (Start, *chec
 // continueCall makes the build of a called pipeline resume the session of the same call. It
 // replaces a session of another call.
 func (s *Starter) continueCall(snap *checkpoint.Snapshot) {
-	if s.Call == "" || snap.State == nil && snap.Document == nil {
-		return
-	}
-	if snap.State != nil && snap.State.Caller != nil && snap.State.Caller.Call == s.Call {
+	switch {
+	case s.Call == "":
+	case snap.State == nil && snap.Document == nil:
+		s.Resume, s.Fresh = "", false
+	case snap.State != nil && snap.State.Caller != nil && snap.State.Caller.Call == s.Call:
 		s.Resume, s.Fresh = ResumeAuto, false
-		return
+	default:
+		s.Resume, s.Fresh = "", true
 	}
-	s.Resume, s.Fresh = "", true
 }
 
 // finishFirst finishes, before anything is decided, the work that an earlier command left

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"os"
 
 	"prdrunner/cmd/runner/advice"
 	"prdrunner/runner"
@@ -15,7 +16,11 @@ func (e *Environment) Terminal() *view.Terminal {
 	if !e.interactive() {
 		return nil
 	}
-	return view.NewTerminal(e.Stdin, e.Stderr.Raw, e.Actor(), e.Color(e.Stderr))
+	t := view.NewTerminal(e.Stdin, e.Stderr.Raw, e.Actor(), e.Color(e.Stderr))
+	if f, ok := e.Stdin.(*os.File); ok {
+		t.Discard = func() { discardTyped(f) }
+	}
+	return t
 }
 
 // Confirm asks before a command discards something. Without --yes and without a terminal

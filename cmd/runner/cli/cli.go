@@ -198,13 +198,19 @@ func (e *Environment) Width(stream *show.Screen) int {
 	return columns
 }
 
-// TerminalSize returns a function that returns the size that a terminal has at that moment, nil
-// if the stream is no terminal on which the cursor can be moved.
+// TerminalSize returns a function that returns the size that a terminal has at that moment,
+// 0 while this process is in the background. It returns nil if the stream is no terminal on which the
+// cursor can be moved.
 func (e *Environment) TerminalSize(stream *show.Screen) func() (columns, rows int) {
 	if !e.IsTerminal(stream) || e.Lookup("TERM") == "dumb" {
 		return nil
 	}
-	return func() (columns, rows int) { return e.size(stream) }
+	return func() (columns, rows int) {
+		if f, ok := stream.Raw.(*os.File); ok && !inForeground(f) {
+			return 0, 0
+		}
+		return e.size(stream)
+	}
 }
 
 func (e *Environment) size(stream *show.Screen) (columns, rows int) {

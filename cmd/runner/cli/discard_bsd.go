@@ -1,0 +1,13 @@
+//go:build darwin || freebsd || netbsd || openbsd || dragonfly
+
+package cli
+
+import (
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// discardTyped forgets what was typed at a terminal and not read. If that fails, nothing was typed, or
+// the next read fails, too.
+func discardTyped(f *os.File) { _ = unix.IoctlSetPointerInt(int(f.Fd()), unix.TIOCFLUSH, 1) } // FREAD

@@ -1,0 +1,11 @@
+package cli
+
+import (
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// discardTyped forgets what was typed at a terminal and not read. If that fails, nothing was typed, or
+// the next read fails, too.
+func discardTyped(f *os.File) { _ = unix.IoctlSetInt(int(f.Fd()), unix.TCFLSH, unix.TCIFLUSH) }
