@@ -244,11 +244,14 @@ func TestNothingThatIsPrintedSteersATerminal(t *testing.T) {
 }
 
 // TestOnATerminalOnlyRunnersOwnStylesAreSent runs commands at a terminal among hostile
-// names and texts. The output may contain Runner's own styles and no other control
+// names and texts. The output may contain Runner's own styles and frames, and no other control
 // sequence, even of commands that print bytes unchanged when there is no terminal.
 func TestOnATerminalOnlyRunnersOwnStylesAreSent(t *testing.T) {
 	t.Parallel()
-	own := regexp.MustCompile(`\r\n|\x1b\[(0|1|2|4|31|32|33|36|1;31|1;33)?m|\r\x1b\[K`)
+	own := regexp.MustCompile(`\x1b\[(0|1|2|4|31|32|33|36|1;31|1;33)?m` + // styles
+		`|\x1b\[\?2026h\r(\x1b\[\d+A)?(\x1b\[J)?(\x1b\[K)?` + // a frame of the live view begins
+		`|\r\n(\x1b\[K)?` + // a line, or the next row of the frame
+		`|(\x1b\[J)?\x1b\[\?2026l`) // the frame ends
 	for name, args := range map[string][]string{
 		"plan":        {"plan", "PRD-001", "--resume"},
 		"build":       {"build", "PRD-001", "--resume", "--on-conflict", "keep", "--on-stale", "proceed", "--yes"},
