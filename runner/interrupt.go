@@ -13,7 +13,8 @@ import (
 func (l *loop) interrupt(name string) {
 	if l.cause.signal == "" {
 		l.cause.signal = name
-		if second := len(l.opts.Interrupts) > 0 || l.cancelled == nil; !second {
+		// Where the second signal is there already, or the run is cancelled, nothing is waited for.
+		if len(l.opts.Interrupts) == 0 && l.cancelled != nil {
 			l.showStop(Stopping{Signal: name, KillAt: l.opts.Now().Add(l.longestGrace())})
 		}
 		l.stopNewWork(stopSignal)

@@ -71,8 +71,7 @@ func (w *Workspace) reader(called string, typ cty.Type, reads Reads, read func(n
 	})
 }
 
-// Provides reports whether the function with this name is one of those that Functions
-// returns.
+// Provides reports whether Functions returns a function with this name.
 func Provides(name string) bool {
 	switch name {
 	case "file", "filebase64", "filesha256", "fileexists", "fileset", "templatefile":

@@ -19,7 +19,7 @@ import (
 	"prdrunner/runner/plan"
 )
 
-// Progress is how far a run has come. The zero value is a run that has not begun. It is not safe
+// Progress is how far a run has come. New returns one; the zero value must not be used. It is not safe
 // for use by several goroutines.
 type Progress struct {
 	phases  []*Phase
@@ -41,26 +41,15 @@ const maxSlowest = 3
 
 // Phase is a phase of the run.
 type Phase struct {
-	Name, Title string
-	Number      int // from 1
-	Status      PhaseStatus
-	Began       time.Time
-	Iteration   int // of a phase that repeats, from 2; 0 for the first
+	Name      string
+	Number    int  // from 1
+	Ahead     bool // the run has not come to it
+	Began     time.Time
+	Iteration int // of a phase that repeats, from 2; 0 for the first
 	Counts
 
 	steps []*step
 }
-
-// PhaseStatus is how far a phase is.
-type PhaseStatus int
-
-// The statuses of phases.
-const (
-	Ahead PhaseStatus = iota
-	Underway
-	Passed
-	PassedOver // the run does not enter it
-)
 
 // Counts are numbers of workstreams.
 type Counts struct {
@@ -74,7 +63,7 @@ type Counts struct {
 	Asking  int // a gate waits for an approval
 }
 
-// Settled returns the number of workstreams with which the run has nothing left to do.
+// Settled returns the number of workstreams that have ended.
 func (c Counts) Settled() int { return c.Done + c.Reused + c.Failed + c.Skipped }
 
 // Activity is what an active step does.
@@ -88,11 +77,11 @@ const (
 	Asking                   // a gate waits for an approval
 )
 
-// Active is a workstream or a gate with which something goes on.
+// Active is a workstream or a gate that runs or waits.
 type Active struct {
 	Name     string // of the workstream, or the label of the gate
 	Log      string // the name of its logs
-	Block    string // the workstream of which it is an instance, or the owner of the gate; "": of none
+	Block    string // the workstream that it, or the owner of the gate, is an instance of; "": of none
 	Activity Activity
 	Attempt  int
 	Since    time.Time // when the activity began
@@ -131,14 +120,12 @@ func New(b runner.Beginning) *Progress {
 		return p
 	}
 	for _, planned := range b.Plan.Phases {
-		phase := &Phase{Name: planned.Name, Title: planned.Title, Number: planned.Number}
+		phase := &Phase{Name: planned.Name, Number: planned.Number}
 		p.phases = append(p.phases, phase)
 		for _, s := range planned.Steps {
 			p.addStep(phase, s)
 		}
-		if phase.Settled() == phase.Total && phase.Total > 0 {
-			phase.Status = Passed
-		}
+		phase.Ahead = phase.Total == 0 || phase.Settled() < phase.Total
 	}
 	return p
 }
@@ -150,9 +137,9 @@ func (p *Progress) addStep(phase *Phase, s plan.Step) {
 	p.addWorkstream(phase, s.Name)
 	switch s.Decision {
 	case plan.Reuse:
-		p.set(s.Name, reused)
+		p.setStatus(s.Name, reused)
 	case plan.Skipped:
-		p.set(s.Name, skipped)
+		p.setStatus(s.Name, skipped)
 	case plan.Run, plan.Rerun, plan.Cached, plan.Judge, plan.Depends, plan.Blocked, plan.Uncertain:
 	}
 }
@@ -190,7 +177,7 @@ func (p *Progress) Counts() Counts {
 // Slowest returns the three workstreams that took longest in this run, the slowest first.
 func (p *Progress) Slowest() []Took { return p.slowest }
 
-// Active returns the steps with which something goes on, in the order in which it began.
+// Active returns the workstreams and gates that run or wait, in the order in which they began to.
 func (p *Progress) Active() []Active {
 	all := make([]Active, 0, len(p.active))
 	for _, a := range p.active {
@@ -203,35 +190,35 @@ func (p *Progress) Active() []Active {
 // Commit takes note of the events of a commit.
 func (p *Progress) Commit(c state.Commit) {
 	for _, e := range c.Events {
-		p.note(c.Time, e)
+		p.apply(c.Time, e)
 	}
 }
 
-func (p *Progress) note(at time.Time, e state.Event) {
+func (p *Progress) apply(at time.Time, e state.Event) {
 	switch e := e.(type) {
 	case state.PhaseStarted:
-		p.current = p.phase(e.Phase)
-		p.current.Status, p.current.Began = Underway, at
+		p.current = p.phaseNamed(e.Phase)
+		p.current.Ahead, p.current.Began = false, at
 	case state.PhaseCompleted:
-		p.complete(p.phase(e.Phase))
+		p.complete(p.phaseNamed(e.Phase))
 	case state.PhaseSkipped:
-		p.skip(p.phase(e.Phase))
+		p.skip(p.phaseNamed(e.Phase))
 	case state.PhaseExpanded:
 		p.expand(e)
 	case state.PhaseRepeated:
-		p.repeat(p.phase(e.Phase), e.Iteration)
+		p.repeat(p.phaseNamed(e.Phase), e.Iteration)
 	case state.GateStarted:
-		p.begin(e.Gate, Active{Activity: Judging, Attempt: e.Attempt, Since: at})
+		p.activate(e.Gate, Active{Activity: Judging, Attempt: e.Attempt, Since: at})
 	case state.GatePassed:
 		delete(p.active, e.Gate)
 	case state.GateFailed:
 		delete(p.active, e.Gate)
 	case state.GateAsked:
-		p.begin(e.Gate, Active{Activity: Asking, Since: at, Message: string(e.Message)})
-		p.setOwner(e.Gate, asking)
+		p.activate(e.Gate, Active{Activity: Asking, Since: at, Message: string(e.Message)})
+		p.setOwnerStatus(e.Gate, asking)
 	case state.GateApproved:
 		delete(p.active, e.Gate)
-		p.setOwner(e.Gate, running)
+		p.setOwnerStatus(e.Gate, running)
 	case state.GateRejected:
 		delete(p.active, e.Gate)
 	case state.GateSkipped:
@@ -239,57 +226,57 @@ func (p *Progress) note(at time.Time, e state.Event) {
 	case state.GateVoided:
 		delete(p.active, e.Gate)
 	default:
-		p.noteWorkstream(at, e)
+		p.applyToWorkstream(at, e)
 	}
 }
 
-func (p *Progress) noteWorkstream(at time.Time, e state.Event) {
+func (p *Progress) applyToWorkstream(at time.Time, e state.Event) {
 	switch e := e.(type) {
 	case state.WorkstreamStarted:
-		p.begin(e.Workstream, Active{Activity: Working, Attempt: e.Attempt, Since: at})
-		if s := p.set(e.Workstream, running); s != nil && s.began.IsZero() {
+		p.activate(e.Workstream, Active{Activity: Working, Attempt: e.Attempt, Since: at})
+		if s := p.setStatus(e.Workstream, running); s != nil && s.began.IsZero() {
 			s.began = at
 		}
 	case state.WorkstreamAttemptFailed:
 		until := at.Add(time.Duration(e.RetryInMS) * time.Millisecond)
-		p.begin(e.Workstream, Active{Activity: Retrying, Attempt: e.Attempt + 1, Since: at, Until: until, Message: string(e.Error.Message)})
-		p.set(e.Workstream, waiting)
+		p.activate(e.Workstream, Active{Activity: Retrying, Attempt: e.Attempt + 1, Since: at, Until: until, Message: string(e.Error.Message)})
+		p.setStatus(e.Workstream, waiting)
 	case state.WorkstreamSucceeded: // its gates come next
-		p.end(e.Workstream, running)
+		p.leave(e.Workstream, running)
 		if s := p.steps[e.Workstream]; s != nil {
 			s.cached = e.Work.Cached != nil
 		}
 	case state.WorkstreamCompleted:
 		if s := p.steps[e.Workstream]; e.Work != nil && e.Work.Cached != nil || s != nil && s.cached {
-			p.end(e.Workstream, reused)
+			p.leave(e.Workstream, reused)
 			return
 		}
-		p.time(e.Workstream, at)
-		p.end(e.Workstream, done)
+		p.recordDuration(e.Workstream, at)
+		p.leave(e.Workstream, done)
 	case state.WorkstreamFailed:
-		p.time(e.Workstream, at)
-		p.end(e.Workstream, failed)
+		p.recordDuration(e.Workstream, at)
+		p.leave(e.Workstream, failed)
 	case state.WorkstreamSkipped:
-		p.end(e.Workstream, skipped)
+		p.leave(e.Workstream, skipped)
 	case state.WorkstreamInterrupted:
-		p.end(e.Workstream, pending)
+		p.leave(e.Workstream, pending)
 	case state.WorkstreamUncertain:
-		p.end(e.Workstream, pending)
+		p.leave(e.Workstream, pending)
 	case state.WorkstreamInvalidated:
-		p.end(e.Workstream, pending)
+		p.leave(e.Workstream, pending)
 	case state.WorkstreamResolved:
 		if e.Resolution == state.ResolvedDone {
-			p.end(e.Workstream, done)
+			p.leave(e.Workstream, done)
 		}
 	}
 }
 
 // complete ends a phase. Workstreams about which nothing was recorded were found unchanged.
 func (p *Progress) complete(phase *Phase) {
-	phase.Status, p.current = Passed, nil
+	phase.Ahead, p.current = false, nil
 	for _, s := range phase.steps {
 		if s.status == pending {
-			s.to(reused)
+			s.changeStatus(reused)
 		}
 	}
 }
@@ -298,24 +285,24 @@ func (p *Progress) complete(phase *Phase) {
 func (p *Progress) repeat(phase *Phase, iteration int) {
 	phase.Iteration = iteration
 	for _, s := range phase.steps {
-		s.to(pending)
+		s.changeStatus(pending)
 		s.began, s.cached = time.Time{}, false
 	}
 }
 
 // skip passes over a phase with all its workstreams.
 func (p *Progress) skip(phase *Phase) {
-	phase.Status = PassedOver
+	phase.Ahead = false
 	if p.current == phase {
 		p.current = nil
 	}
 	for _, s := range phase.steps {
-		s.to(skipped)
+		s.changeStatus(skipped)
 	}
 }
 
-// phase returns a phase by its name. One that the plan does not have is added.
-func (p *Progress) phase(name string) *Phase {
+// phaseNamed returns a phase by its name. One that the plan does not have is added.
+func (p *Progress) phaseNamed(name string) *Phase {
 	for _, phase := range p.phases {
 		if phase.Name == name {
 			return phase
@@ -328,7 +315,7 @@ func (p *Progress) phase(name string) *Phase {
 
 // expand adds the instances that a phase has now.
 func (p *Progress) expand(e state.PhaseExpanded) {
-	phase := p.phase(e.Phase)
+	phase := p.phaseNamed(e.Phase)
 	for _, shape := range e.Shape.Phases {
 		if shape.Name != e.Phase {
 			continue
@@ -339,30 +326,30 @@ func (p *Progress) expand(e state.PhaseExpanded) {
 			s := p.addWorkstream(phase, ws.Name)
 			if had != nil {
 				s.began = had.began
-				s.to(had.status)
+				s.changeStatus(had.status)
 			}
 		}
 	}
 }
 
-// begin makes a step active.
-func (p *Progress) begin(name string, a Active) {
+// activate makes a step active.
+func (p *Progress) activate(name string, a Active) {
 	p.order++
-	a.Name, a.Log, a.Block, a.order = name, name, block(name), p.order
+	a.Name, a.Log, a.Block, a.order = name, name, blockOf(name), p.order
 	if gate, owner, ok := state.CutLabel(name); ok {
-		a.Log, a.Block = owner+"."+gate, block(owner)
+		a.Log, a.Block = owner+"."+gate, blockOf(owner)
 	}
 	p.active[name] = &a
 }
 
-// end ends what goes on with a workstream.
-func (p *Progress) end(name string, to status) {
+// leave ends the activity of a workstream.
+func (p *Progress) leave(name string, to status) {
 	delete(p.active, name)
-	p.set(name, to)
+	p.setStatus(name, to)
 }
 
-// time takes note of how long a workstream took that has ended.
-func (p *Progress) time(name string, at time.Time) {
+// recordDuration takes note of how long a workstream took that has ended.
+func (p *Progress) recordDuration(name string, at time.Time) {
 	s := p.steps[name]
 	if s == nil || s.began.IsZero() {
 		return
@@ -375,9 +362,9 @@ func (p *Progress) time(name string, at time.Time) {
 	p.slowest = p.slowest[:min(len(p.slowest), maxSlowest)]
 }
 
-// set gives a workstream another status, counts it there, and returns it, nil if the run does not
+// setStatus gives a workstream another status, counts it there, and returns it, nil if the run does not
 // have it.
-func (p *Progress) set(name string, to status) *step {
+func (p *Progress) setStatus(name string, to status) *step {
 	s := p.steps[name]
 	switch {
 	case s == nil && p.current == nil:
@@ -385,30 +372,30 @@ func (p *Progress) set(name string, to status) *step {
 	case s == nil:
 		s = p.addWorkstream(p.current, name)
 	}
-	s.to(to)
+	s.changeStatus(to)
 	return s
 }
 
-// setOwner gives another status to the workstream that a gate belongs to. That of a phase has none.
-func (p *Progress) setOwner(gate string, to status) {
+// setOwnerStatus gives another status to the workstream that a gate belongs to. That of a phase has none.
+func (p *Progress) setOwnerStatus(gate string, to status) {
 	if _, owner, _ := state.CutLabel(gate); p.steps[owner] != nil {
-		p.set(owner, to)
+		p.setStatus(owner, to)
 	}
 }
 
-// to gives a workstream another status, and counts it there.
-func (s *step) to(status status) {
-	if n := s.phase.count(s.status); n != nil {
+// changeStatus gives a workstream another status, and counts it there.
+func (s *step) changeStatus(to status) {
+	if n := s.phase.counter(s.status); n != nil {
 		*n--
 	}
-	if n := s.phase.count(status); n != nil {
+	if n := s.phase.counter(to); n != nil {
 		*n++
 	}
-	s.status = status
+	s.status = to
 }
 
-// count returns the number of workstreams with a status, nil for pending ones.
-func (c *Counts) count(of status) *int {
+// counter returns the field that counts the workstreams with a status, nil for pending ones.
+func (c *Counts) counter(of status) *int {
 	switch of {
 	case running:
 		return &c.Running
@@ -429,8 +416,9 @@ func (c *Counts) count(of status) *int {
 	return nil
 }
 
-// block returns the workstream of whose instances a name is one, "" for another name.
-func block(name string) string {
+// blockOf returns the name of the workstream that an instance belongs to, "" if the name is not that of
+// an instance.
+func blockOf(name string) string {
 	if base, _, ok := strings.Cut(name, "["); ok && strings.HasSuffix(name, "]") {
 		return base
 	}

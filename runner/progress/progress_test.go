@@ -82,6 +82,27 @@ func TestProgress(t *testing.T) {
 			}}}, start(`p["y"]`)},
 			progress.Counts{Total: 7, Reused: 1, Skipped: 1, Running: 1}, []string{`p["y"] 0 1 2s`},
 		},
+		"an approval of a workstream is open": {
+			[]state.Event{one, start("a"), state.WorkstreamSucceeded{Workstream: "a"}, state.GateAsked{Verdict: state.Verdict{Gate: "ship (a)"}}},
+			progress.Counts{Total: 6, Reused: 1, Skipped: 1, Asking: 1}, []string{"ship (a) 3 0 3s"},
+		},
+		"the cached work of one is judged": {
+			[]state.Event{
+				one, start("a"), state.WorkstreamSucceeded{Workstream: "a", Work: state.Work{Cached: &state.Cached{}}}, state.WorkstreamCompleted{Workstream: "a"},
+			},
+			progress.Counts{Total: 6, Reused: 2, Skipped: 1}, nil,
+		},
+		"a phase is complete, of which some were found unchanged": {
+			[]state.Event{one, start("a"), state.WorkstreamCompleted{Workstream: "a"}, state.PhaseCompleted{Phase: "one"}},
+			progress.Counts{Total: 6, Reused: 3, Skipped: 1, Done: 1}, nil,
+		},
+		"a phase is repeated": {
+			[]state.Event{one, start("a"), state.WorkstreamFailed{Workstream: "a"}, state.PhaseRepeated{Phase: "one", Iteration: 2}},
+			progress.Counts{Total: 6}, nil,
+		},
+		"a phase is passed over": {
+			[]state.Event{state.PhaseSkipped{Phase: "one"}}, progress.Counts{Total: 6, Skipped: 5}, nil,
+		},
 		"the plan does not have it": {
 			[]state.Event{one, start("new")}, progress.Counts{Total: 7, Reused: 1, Skipped: 1, Running: 1}, []string{"new 0 1 1s"},
 		},
@@ -107,38 +128,72 @@ func TestProgress(t *testing.T) {
 	}
 }
 
-// TestPhases: a phase is ahead, then underway, then passed or passed over.
+// TestPhases: a phase is ahead until the run comes to it or passes over it. One that is reused as a
+// whole is not.
 func TestPhases(t *testing.T) {
 	t.Parallel()
 	p := begin()
-	statuses := func() string { return fmt.Sprint(p.Phases()[0].Status, p.Phases()[1].Status, p.Current() != nil) }
-	got := []string{statuses()}
+	at0 := func() string {
+		return fmt.Sprint(p.Phases()[0].Ahead, p.Phases()[1].Ahead, p.Current() != nil)
+	}
+	got := []string{at0()}
 	for i, e := range []state.Event{
-		state.PhaseStarted{Phase: "one"}, state.PhaseRepeated{Phase: "one", Iteration: 2}, state.PhaseCompleted{Phase: "one", DurationMS: 2000},
-		state.PhaseSkipped{Phase: "two"},
+		state.PhaseStarted{Phase: "one"}, state.PhaseRepeated{Phase: "one", Iteration: 2}, state.PhaseCompleted{Phase: "one"}, state.PhaseSkipped{Phase: "two"},
 	} {
 		p.Commit(state.Commit{Time: at(i), Events: []state.Event{e}})
-		got = append(got, statuses())
+		got = append(got, at0())
 	}
-	want := []string{"0 0 false", "1 0 true", "1 0 true", "2 0 false", "2 3 false"}
+	want := []string{"true true false", "false true true", "false true true", "false true false", "false false false"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	if one := p.Phases()[0]; one.Iteration != 2 || !one.Began.Equal(at(0)) {
 		t.Errorf("the first phase is %+v", one)
 	}
+	done := progress.New(runner.Beginning{Plan: &plan.Plan{Phases: []plan.Phase{{Name: "one", Steps: []plan.Step{
+		{Kind: plan.WorkstreamStep, Name: "a", Decision: plan.Reuse},
+	}}}}})
+	if done.Phases()[0].Ahead {
+		t.Error("a phase that is reused is ahead")
+	}
 }
 
-// TestInstances: what goes on with an instance names the workstream of which it is one.
-func TestInstances(t *testing.T) {
+// TestNames: an active step knows the name of its logs, and the workstream that it, or the owner of the
+// gate, is an instance of.
+func TestNames(t *testing.T) {
 	t.Parallel()
 	p := begin()
 	p.Commit(state.Commit{Events: []state.Event{
 		state.PhaseStarted{Phase: "two"}, state.WorkstreamStarted{Workstream: `p["x"]`, Attempt: 1}, state.WorkstreamStarted{Workstream: "a", Attempt: 1},
+		state.GateStarted{Gate: "lint (a)", Attempt: 1}, state.GateStarted{Gate: `lint (p["x"])`, Attempt: 1},
 	}})
-	for i, block := range []string{"p", ""} {
-		if a := p.Active()[i]; a.Block != block {
-			t.Errorf("%+v is not an instance of %q", a, block)
-		}
+	var got []string
+	for _, a := range p.Active() {
+		got = append(got, a.Log+" of "+a.Block)
+	}
+	want := []string{`p["x"] of p`, "a of ", "a.lint of ", `p["x"].lint of p`}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// TestSlowest: the three slowest are known, each once, and what was taken from the cache is none.
+func TestSlowest(t *testing.T) {
+	t.Parallel()
+	p := begin()
+	play := func(second int, events ...state.Event) { p.Commit(state.Commit{Time: at(second), Events: events}) }
+	start := func(name string) state.Event { return state.WorkstreamStarted{Workstream: name, Attempt: 1} }
+	end := func(name string) state.Event { return state.WorkstreamCompleted{Workstream: name} }
+	play(0, state.PhaseStarted{Phase: "one"}, start("a"), start("b"), start("c"), start("old"), start(`p["x"]`))
+	play(1, end("a"))
+	play(2, end("b"))
+	play(3, state.WorkstreamFailed{Workstream: "c"})
+	play(4, end("old"))
+	play(5, state.WorkstreamSucceeded{Workstream: `p["x"]`, Work: state.Work{Cached: &state.Cached{}}}, end(`p["x"]`))
+	play(6, start("old"))
+	play(7, end("old"))
+	want := []progress.Took{{Name: "c", Time: 3 * time.Second}, {Name: "b", Time: 2 * time.Second}, {Name: "old", Time: time.Second}}
+	if diff := cmp.Diff(want, p.Slowest()); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
 	}
 }

@@ -44,7 +44,7 @@ type stepRow struct {
 	output  string
 }
 
-// rows returns the rows of the frame: the phase, what goes on in it, and what comes after it.
+// rows returns the rows of the frame: the current phase, its running and waiting steps, and the later phases.
 func (f *frame) rows() []row {
 	active := f.progress.Active()
 	phase := f.progress.Current()
@@ -64,7 +64,7 @@ func (f *frame) rows() []row {
 		names = max(names, displaywidth.String(OneLine(s.name)))
 	}
 	for _, s := range steps {
-		rows = append(rows, f.stepRow(s, min(names, max(12, f.width*2/5))))
+		rows = append(rows, f.writeStep(s, min(names, max(12, f.width*2/5))))
 	}
 	if more > 0 {
 		w := f.row()
@@ -126,7 +126,7 @@ func (f *frame) stopRow(running bool) row {
 func (f *frame) aheadRow() string {
 	var names []string
 	for _, p := range f.progress.Phases() {
-		if current := f.progress.Current(); p.Status == progress.Ahead && (current == nil || p.Number > current.Number) {
+		if current := f.progress.Current(); p.Ahead && (current == nil || p.Number > current.Number) {
 			names = append(names, p.Name)
 		}
 	}
@@ -158,7 +158,7 @@ func fitNames(names []string, width int) string {
 	return b.String()
 }
 
-// stepRows returns what the rows of the steps say, and how many steps have none.
+// stepRows returns the rows of the steps, and the number of steps for which there is no room.
 func (f *frame) stepRows(active []progress.Active) (shown []stepRow, more int) {
 	most := max(1, min(maxRows, f.height-6))
 	folded := foldable(active)
@@ -181,7 +181,7 @@ func (f *frame) stepRows(active []progress.Active) (shown []stepRow, more int) {
 	return shown, more
 }
 
-// fold is what instances have in common that share a row.
+// fold identifies the instances that share a row: those of one workstream with the same activity.
 type fold struct {
 	block    string
 	activity progress.Activity
@@ -189,7 +189,7 @@ type fold struct {
 
 func foldOf(a progress.Active) fold { return fold{a.Block, a.Activity} }
 
-// foldable returns the instances that share a row.
+// foldable returns the groups of instances that are large enough to share a row.
 func foldable(active []progress.Active) map[fold][]progress.Active {
 	groups := map[fold][]progress.Active{}
 	for _, a := range active {
@@ -265,8 +265,8 @@ func (f *frame) foldedRow(group []progress.Active) stepRow {
 	return r
 }
 
-// stepRow writes the row of a step, with its name in a column of the given width.
-func (f *frame) stepRow(s stepRow, names int) row {
+// writeStep writes the row of a step, with its name in a column of the given width.
+func (f *frame) writeStep(s stepRow, names int) row {
 	w := f.row()
 	w.add(none, "  ")
 	w.add(s.style, s.mark)

@@ -20,8 +20,8 @@ const (
 	maxUnshown = 64 << 10
 )
 
-// live is the plain view above a part of the screen that shows what goes on. Close ends its
-// goroutine.
+// live is the plain view, and below it a frame that shows the running and waiting steps. A goroutine
+// draws it, which Close ends.
 type live struct {
 	size func() (columns, rows int)
 	now  func() time.Time
@@ -30,7 +30,7 @@ type live struct {
 	plain    *plain
 	screen   screen
 	outputs  map[string]outputLine // by the path of the log
-	changed  bool                  // something is to be shown
+	changed  bool                  // the next frame differs from the last one
 	shown    time.Time
 	holds    int              // the questions and messages of others that are on the screen
 	stopping *runner.Stopping // after a signal
@@ -148,7 +148,8 @@ func (v *live) Hold() (release func()) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if v.holds++; v.holds == 1 {
-		v.show(nil)
+		columns, _ := v.size()
+		v.show(nil, columns)
 	}
 	return sync.OnceFunc(func() {
 		v.mu.Lock()
@@ -158,25 +159,21 @@ func (v *live) Hold() (release func()) {
 	})
 }
 
-// draw shows what was printed, and below it what goes on now.
+// draw prints the pending text, and below it the current frame.
 func (v *live) draw() {
+	columns, rows := v.size()
 	switch {
-	case v.ended:
-		v.show(nil)
+	case v.ended || columns == 0 && v.holds == 0:
+		v.show(nil, columns)
 	case v.holds == 0:
-		columns, rows := v.size()
-		if columns == 0 {
-			v.show(nil)
-			return
-		}
 		f := frame{progress: v.plain.progress, now: v.now(), width: columns, height: rows, color: v.plain.page.color, stopping: v.stopping, lastLine: v.lastLine}
-		v.show(f.rows())
+		v.show(f.rows(), columns)
 	}
 }
 
-// show prints what was printed, above the given rows.
-func (v *live) show(rows []row) {
-	columns, _ := v.size()
+// show prints the pending text above the given rows. columns is the width of the terminal, 0 if it is
+// not known now.
+func (v *live) show(rows []row, columns int) {
 	if columns == 0 {
 		columns = max(1, v.screen.width)
 	}
@@ -186,7 +183,7 @@ func (v *live) show(rows []row) {
 	v.changed, v.shown = false, v.now()
 }
 
-// lastLine returns the last line of output of what goes on.
+// lastLine returns the last line that a running step has printed.
 func (v *live) lastLine(a progress.Active) string {
 	path := filepath.Join(v.plain.logs.Dir, disk.LogName(a.Log, a.Attempt))
 	line := v.outputs[path]
@@ -196,12 +193,3 @@ func (v *live) lastLine(a progress.Active) string {
 	}
 	return line.text
 }
-
-// Holder is a view that leaves the screen to others for a while.
-type Holder interface {
-	// Hold takes what changes off the screen, and shows nothing more until release is
-	// called.
-	Hold() (release func())
-}
-
-var _ Holder = (*live)(nil)

@@ -45,7 +45,7 @@ func newPlain(o Options) *plain {
 		work:         map[string]string{},
 		reasonShown:  map[string]bool{},
 		failureShown: map[string]bool{},
-		progress:     &progress.Progress{},
+		progress:     progress.New(runner.Beginning{}),
 	}
 }
 

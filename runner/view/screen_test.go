@@ -3,6 +3,8 @@ package view
 import (
 	"bytes"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -156,9 +158,15 @@ func (s *shown) take() string {
 // holds the screen, and nothing after the end.
 func TestLive(t *testing.T) {
 	t.Parallel()
+	logs := t.TempDir()
+	for name, text := range map[string]string{"fetch.1.log": "50 %\r60 %", "fetch.vet.1.log": "1 file\n\n"} {
+		if err := os.WriteFile(filepath.Join(logs, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
 	synctest.Test(t, func(t *testing.T) {
 		out := &shown{}
-		v := New(Auto, Options{Out: out, Size: func() (int, int) { return 80, 24 }})
+		v := New(Auto, Options{Out: out, Logs: Logs{Dir: logs}, Size: func() (int, int) { return 80, 24 }})
 		commit := func(events ...state.Event) { v.Commit(state.Commit{Time: time.Now(), Events: events}) }
 		pass := func(d time.Duration) string {
 			time.Sleep(d)
@@ -175,8 +183,13 @@ func TestLive(t *testing.T) {
 		}
 		v.Begin(runner.Beginning{PRD: "PRD-009", Session: "s-1", Plan: monorepo(1)})
 		commit(state.PhaseStarted{Phase: "build"}, state.WorkstreamStarted{Workstream: "fetch", Attempt: 1})
-		expect(pass(frameInterval), "Phase 1 of 13: build\n", "0s  1 running", "● fetch")
+		expect(pass(frameInterval), "Phase 1 of 13: build\n", "0s  1 running", "● fetch", "60 %")
 		expect(pass(4*time.Second), "3s  1 running")
+
+		commit(state.WorkstreamSucceeded{Workstream: "fetch"}, state.GateStarted{Gate: "vet (fetch)", Attempt: 1})
+		expect(pass(frameInterval), "● vet (fetch)", "is being judged  1 file")
+		commit(state.GatePassed{Verdict: state.Verdict{Gate: "vet (fetch)"}})
+		expect(pass(frameInterval), "✓ vet (fetch) passed")
 
 		release := v.(Holder).Hold()
 		if got := out.take(); !strings.HasSuffix(got, eraseBelow+endFrame) {
@@ -187,11 +200,12 @@ func TestLive(t *testing.T) {
 			t.Errorf("it writes %q while another holds the screen", got)
 		}
 		release()
-		expect(pass(frameInterval), "✓ fetch\n", "build  2 of 4  1m04s  1 reused")
+		expect(pass(frameInterval), "✓ fetch  0ms\n", "build  2 of 4  1m04s  1 reused")
 
-		inner, outer := v.(Holder).Hold(), v.(Holder).Hold()
+		outer := v.(Holder).Hold()
 		out.take()
-		commit(state.WorkstreamStarted{Workstream: `package["p0"]`, Attempt: 1})
+		commit(state.WorkstreamSkipped{Workstream: "lint"}, state.WorkstreamStarted{Workstream: `package["p0"]`, Attempt: 1})
+		inner := v.(Holder).Hold()
 		inner()
 		if got := pass(time.Second); got != "" {
 			t.Errorf("it writes %q while one of two holds the screen", got)
@@ -204,7 +218,7 @@ func TestLive(t *testing.T) {
 		expect(out.take(), "! SIGINT again: kills what still runs\n", "stopping  kills what still runs")
 
 		v.End(runner.Ending{Status: state.StatusPaused, Signal: "SIGINT"})
-		if got := out.take(); !strings.HasSuffix(got, "interrupted by SIGINT  0ms\n  1 done, 1 reused, 2 left\n"+endFrame) {
+		if got := out.take(); !strings.HasSuffix(got, "interrupted by SIGINT  0ms\n  1 done, 1 skipped, 2 left\n"+endFrame) {
 			t.Errorf("it ends with %q", got)
 		}
 		v.Close()

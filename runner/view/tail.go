@@ -7,7 +7,6 @@ import (
 	"io"
 	"os"
 	"strings"
-	"unicode/utf8"
 
 	"prdrunner/runner"
 )
@@ -15,7 +14,7 @@ import (
 const (
 	tailLines = 20
 	tailBytes = 64 << 10 // read from the end of a log
-	tailWidth = 400      // characters shown per line
+	tailWidth = 400      // columns shown of each line
 )
 
 // readTail returns the last lines of a log, cleaned. A missing log has none.
@@ -53,18 +52,9 @@ func lastLines(s string) []string {
 	lines := strings.Split(s, "\n")
 	lines = lines[max(0, len(lines)-tailLines):]
 	for i, line := range lines {
-		lines[i] = truncate(line, tailWidth)
+		lines[i] = cut(line, tailWidth)
 	}
 	return lines
-}
-
-// truncate shortens a line to a number of characters, and marks that.
-func truncate(s string, width int) string {
-	if utf8.RuneCountInString(s) <= width {
-		return s
-	}
-	r := []rune(s)
-	return string(r[:max(0, width-1)]) + "…"
 }
 
 // lastLineBytes is how much is read from the end of a log for its last line.

@@ -57,6 +57,13 @@ type View interface {
 	Close()
 }
 
+// Holder is implemented by views that leave the screen to other output for a while.
+type Holder interface {
+	// Hold takes the frame off the screen. The view writes nothing more until release is
+	// called.
+	Hold() (release func())
+}
+
 // New returns a view of the given mode.
 func New(mode Mode, o Options) View {
 	if o.Now == nil {

@@ -546,6 +546,18 @@ func TestRefuseUnfinished(t *testing.T) {
 	}
 }
 
+// TestCallAfterARollback: a call decides before a rollback that was cut short is finished, too.
+func TestCallAfterARollback(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t, nil)
+	p.caller = &state.Caller{Call: "c1"}
+	p.session(state.SessionPaused{}, state.RollbackStarted{ID: "R1", To: "C1", Scope: state.RollbackState, By: checkpointtest.By})
+	p.s.Call = "c1"
+	if _, _, err := p.s.Begin(t.Context(), p.setup.Pipeline); err != nil && strings.Contains(err.Error(), "was cut short") {
+		t.Errorf("it is refused: %v", err)
+	}
+}
+
 func TestChosen(t *testing.T) {
 	t.Parallel()
 	for _, s := range []plan.Selection{{From: "w"}, {Only: []string{"w"}}, {Invalidate: []string{"w"}}, {Repeat: []string{"w"}}} {
