@@ -324,9 +324,11 @@ func TestLeftoversGoUnderTheLock(t *testing.T) {
 	f := checkpointtest.InMemory(t)
 	x := f.Run()
 	kept, _ := x.Checkpoint(state.TriggerManual, "", nil)
-	checkpointtest.Must(t, x.Close())
+	checkpointtest.Commit(t, x)
+	checkpointtest.Must(t, x.WriteDerived(context.Background()))
+	checkpointtest.Kill(t, x)
 	leftovers := []string{
-		".tmp-PRD-009.json-A", "PRD-009/.tmp-journal.jsonl-B", "PRD-009/checkpoints/.tmp-x-C",
+		".tmp-PRD-009.json-A", "locks/.tmp-PRD-009.refs-A", "PRD-009/.tmp-journal.jsonl-B", "PRD-009/checkpoints/.tmp-x-C",
 		"PRD-009/run/WS1.1", "PRD-009/checkpoints/CP-nobody-20250101T000000Z-00000000.json",
 		"PRD-009/inbox/1.request.json",
 	}

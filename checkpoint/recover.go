@@ -61,7 +61,7 @@ func (r *recovery) openJournal(holder disk.Holder) (store.Log, error) {
 	if err := disk.WriteNote(layout.FS, layout.LockPath(r.prd), &holder); err != nil {
 		return nil, err
 	}
-	if err := removeLeftovers(layout, r.prd); err != nil {
+	if err := removeLeftovers(layout, r.prd, r.wasInterrupted()); err != nil {
 		return nil, err
 	}
 	return r.mendJournal()
@@ -97,7 +97,7 @@ func (r *recovery) examine() error {
 		}
 		return r.store.reader.JournalMissing(r.prd, d, claims)
 	}
-	if r.unclean || len(r.tail.Torn) > 0 {
+	if r.wasInterrupted() {
 		ids, err := layout.CheckpointsIn(dir).IDs()
 		if err != nil {
 			return fmt.Errorf("look for checkpoints: %w", err)
@@ -117,6 +117,12 @@ func (r *recovery) examine() error {
 	return err
 }
 
+// wasInterrupted reports whether the last owner may have ended in the middle of its work. A
+// run that has neither an end nor a note lost its lock file.
+func (r *recovery) wasInterrupted() bool {
+	return r.unclean || len(r.tail.Torn) > 0 || r.fold.State != nil && r.fold.State.RunningAt != nil
+}
+
 // mendJournal repairs the journal so that a session can append to it. After an unclean
 // end the bytes that can be read may not be durable, so mendJournal writes the journal
 // anew, and adds the lines of a rescue copy.
@@ -134,9 +140,9 @@ func (r *recovery) mendJournal() (store.Log, error) {
 		}
 		return log, store.RemoveDurably(r.store.layout.FS, path)
 	}
-	// A run that has neither an end nor a note lost its lock file. Its runner may still be
-	// alive for a moment, with the old journal open.
-	if r.unclean || r.fold.State.RunningAt != nil || len(r.tail.Torn) > 0 || r.rescue.Path != "" {
+	// A runner that lost its lock file may still be alive for a moment, with the old journal
+	// open.
+	if r.wasInterrupted() || r.rescue.Path != "" {
 		if err := r.rewrite(log); err != nil {
 			return nil, err
 		}
@@ -237,22 +243,30 @@ func keepSegment(l *disk.Layout, prd string, t journal.Tail) error {
 	return nil
 }
 
+// leftovers are the files of a directory that nothing refers to.
+type leftovers struct {
+	dir string
+	is  func(name string) bool
+}
+
 // removeLeftovers removes files that nothing refers to: temporary files, and the outputs of
-// a killed runner's tasks. It also removes requests whose askers have ended.
-func removeLeftovers(l *disk.Layout, prd string) error {
-	document, refs := filepath.Base(l.DocumentPath(prd)), l.RefsIDPath(disk.EncodeName(prd))
-	dirs := []struct {
-		path   string
-		remove func(name string) bool
-	}{
-		{l.Path, func(name string) bool { return store.IsTempOf(name, document) }},
-		{filepath.Dir(refs), func(name string) bool { return store.IsTempOf(name, filepath.Base(refs)) }},
+// a killed runner's tasks. It also removes requests whose askers have ended. It looks
+// into the directories that all PRDs share only after an interruption, since they can be
+// large.
+func removeLeftovers(l *disk.Layout, prd string, interrupted bool) error {
+	all := []leftovers{
 		{l.PRDDir(prd), func(name string) bool { return store.IsTemp(name) || name == disk.NextName }},
 		{filepath.Join(l.PRDDir(prd), disk.CheckpointsDir), store.IsTemp},
 		{filepath.Join(l.PRDDir(prd), disk.RunDir), func(name string) bool { return !strings.HasSuffix(name, disk.ReportExt) }}, // the next run reads these
 	}
-	for _, d := range dirs {
-		entries, err := l.FS.ReadDir(d.path)
+	if interrupted {
+		document, refs := filepath.Base(l.DocumentPath(prd)), l.RefsIDPath(disk.EncodeName(prd))
+		all = append(all,
+			leftovers{l.Path, func(name string) bool { return store.IsTempOf(name, document) }},
+			leftovers{filepath.Dir(refs), func(name string) bool { return store.IsTempOf(name, filepath.Base(refs)) }})
+	}
+	for _, d := range all {
+		entries, err := l.FS.ReadDir(d.dir)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
@@ -260,10 +274,10 @@ func removeLeftovers(l *disk.Layout, prd string) error {
 			return fmt.Errorf("clean up: %w", err)
 		}
 		for _, e := range entries {
-			if e.IsDir() || !d.remove(e.Name()) {
+			if e.IsDir() || !d.is(e.Name()) {
 				continue
 			}
-			if err := l.FS.Remove(filepath.Join(d.path, e.Name())); err != nil {
+			if err := l.FS.Remove(filepath.Join(d.dir, e.Name())); err != nil {
 				return fmt.Errorf("clean up: %w", err)
 			}
 		}

@@ -1,6 +1,9 @@
 package disk
 
 import (
+	"errors"
+	"fmt"
+	"io/fs"
 	"net/url"
 	"path/filepath"
 	"regexp"
@@ -34,7 +37,7 @@ const (
 // "": current ones, those in a history, those under failed/, and those that a crash left
 // on the way there. It leaves out directories that are being deleted.
 func (l *Layout) SessionDirs(prd string) ([]SessionDir, error) {
-	dirs, err := l.Directories(l.Path)
+	dirs, err := l.topDirectories(prd)
 	if err != nil {
 		return nil, err
 	}
@@ -55,12 +58,12 @@ func (l *Layout) SessionDirs(prd string) ([]SessionDir, error) {
 			continue
 		}
 		base := name
-		for _, ext := range []string{ArchivingExt, DeletingExt, ImportingExt} {
+		for _, ext := range onTheWay() {
 			base = strings.TrimSuffix(base, ext)
 		}
-		p := SessionDir{ID: name, Dir: filepath.Join(l.Path, name), PRD: decodeName(base)}
-		if prd != "" && p.PRD != prd {
-			continue
+		p := SessionDir{ID: name, Dir: filepath.Join(l.Path, name), PRD: prd}
+		if prd == "" {
+			p.PRD = decodeName(base)
 		}
 		if base == name {
 			p.Place = PlaceCurrent
@@ -78,6 +81,35 @@ func (l *Layout) SessionDirs(prd string) ([]SessionDir, error) {
 		}
 	}
 	return all, nil
+}
+
+// onTheWay returns the extensions of the directory of a session that is on its way to
+// another place.
+func onTheWay() []string { return []string{ArchivingExt, DeletingExt, ImportingExt} }
+
+// topDirectories returns the names of the directories in the state directory that can hold
+// sessions of a PRD, or of every PRD if prd is "". It does not list the state directory for
+// one PRD: that can hold thousands.
+func (l *Layout) topDirectories(prd string) ([]string, error) {
+	if prd == "" {
+		return l.Directories(l.Path)
+	}
+	name := EncodeName(prd)
+	names := []string{name}
+	for _, ext := range onTheWay() {
+		names = append(names, name+ext)
+	}
+	var dirs []string
+	for _, name := range append(names, FailedDir) {
+		info, err := l.FS.Lstat(filepath.Join(l.Path, name))
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, fmt.Errorf("look for the sessions of %s: %w", prd, err)
+		}
+		if err == nil && info.IsDir() {
+			dirs = append(dirs, name)
+		}
+	}
+	return dirs, nil
 }
 
 func (l *Layout) failedSessions() ([]SessionDir, error) {

@@ -135,21 +135,30 @@ func remove(ctx context.Context, s *checkpoint.Store, w *workspace.Workspace, in
 	return done, s.Layout().EmptyTrash()
 }
 
-// removeShared removes leftover temporary files that belong to no single PRD. It needs the
-// exclusive lock, because the holder of a PRD's lock can't know whether the owner of
-// another PRD is writing them.
+// removeShared removes leftover temporary files from the directories that PRDs share. It
+// needs the exclusive lock, because the holder of a PRD's lock can't know whether the
+// owner of another PRD is writing them.
 func removeShared(s *checkpoint.Store, done *Collected, dryRun bool) error {
-	entries, err := s.FS().ReadDir(s.Layout().Path)
+	for _, dir := range []string{s.Layout().Path, filepath.Join(s.Layout().Path, disk.LocksDir)} {
+		if err := removeTemps(s.FS(), dir, done, dryRun); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func removeTemps(fsys store.FS, dir string, done *Collected, dryRun bool) error {
+	entries, err := fsys.ReadDir(dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("look for what was cut short: %w", err)
 	}
 	for _, e := range entries {
-		if !store.IsTempOf(e.Name(), disk.CacheName) && !store.IsTempOf(e.Name(), disk.IgnoreName) {
+		if !store.IsTemp(e.Name()) {
 			continue
 		}
-		size, err := store.EntrySize(s.Layout().FS, s.Layout().Path, e)
+		size, err := store.EntrySize(fsys, dir, e)
 		if err == nil && !dryRun {
-			err = s.FS().Remove(filepath.Join(s.Layout().Path, e.Name()))
+			err = fsys.Remove(filepath.Join(dir, e.Name()))
 		}
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return fmt.Errorf("remove what was cut short: %w", err)

@@ -17,8 +17,10 @@ func TestLeftoversGo(t *testing.T) {
 	t.Parallel()
 	f := checkpointtest.On(t, store.NewMemory(), "/ws/.runner")
 	checkpointtest.Must(t, f.Run().Close())
-	own := []string{"locks/.tmp-PRD-009.refs-X", "PRD-009/.tmp-manifest.json-X", ".tmp-PRD-009.json-X"}
-	shared := []string{".tmp-workspace.cache-X", ".tmp-.gitignore-X", "trash/X/.tmp-importing.json-X", "objects/.tmp-object-X"}
+	own := []string{"PRD-009/.tmp-manifest.json-X"}
+	shared := []string{
+		".tmp-workspace.cache-X", ".tmp-.gitignore-X", ".tmp-PRD-010.json-X", "locks/.tmp-PRD-010.refs-X", "trash/X/.tmp-importing.json-X", "objects/.tmp-object-X",
+	}
 	for _, name := range append(own, shared...) {
 		f.Write(name, []byte("half"))
 	}
@@ -40,8 +42,8 @@ func TestLeftoversGo(t *testing.T) {
 	}
 	planned, err := prune.PlanCollect(context.Background(), f.Open(), nil)
 	checkpointtest.Must(t, err)
-	if planned.Leftovers != 3 || planned.Discarded != 1 || planned.Bytes < 4*4 || !there(shared[0]) {
-		t.Errorf("planned: %+v, want 3 leftovers and 1 directory, and none removed", planned)
+	if planned.Leftovers != 5 || planned.Discarded != 1 || planned.Bytes < 6*4 || !there(shared[0]) {
+		t.Errorf("planned: %+v, want 5 leftovers and 1 directory, and none removed", planned)
 	}
 	done, err := prune.Collect(context.Background(), f.Open(), nil)
 	checkpointtest.Must(t, err)
