@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -111,6 +112,7 @@ func runExport(ctx context.Context, env *cli.Environment, o exportOptions) error
 			return err
 		}
 		warnUndeclared(ctx, env, store, w, st)
+		warnCalls(env, store, st)
 		switch {
 		case o.json:
 			return show.JSON(env.Stdout, show.NewExportReport(done))
@@ -204,6 +206,38 @@ func checkRoom(env *cli.Environment, name, path string) error {
 		return advice.With(advice.Usagef("-o %s: %s is not a directory", name, env.Display(dir)), "name a file in a directory")
 	}
 	return advice.With(advice.Usagef("-o %s: there is no directory %s", name, env.Display(dir)), "make it first: `mkdir -p "+text.ShellWord(dir)+"`")
+}
+
+// warnCalls warns of the sessions of called pipelines that the session is to continue. The
+// archive does not hold them.
+func warnCalls(env *cli.Environment, store *checkpoint.Store, st *state.State) {
+	calls := map[string]bool{}
+	for w := range st.Records() {
+		if w.Call != "" && !w.Done() {
+			calls[w.Call] = true
+		}
+	}
+	if len(calls) == 0 {
+		return
+	}
+	prds, err := store.Reader().PRDs()
+	if err != nil {
+		return
+	}
+	var ongoing []string
+	for _, prd := range prds {
+		if !strings.HasPrefix(prd, st.PRD+".") {
+			continue
+		}
+		current, err := store.Reader().Current(prd)
+		if err == nil && current.State != nil && current.State.Caller != nil && calls[current.State.Caller.Call] {
+			ongoing = append(ongoing, prd)
+		}
+	}
+	if len(ongoing) > 0 {
+		fmt.Fprintf(env.Stderr, "Warning: not exported, though %s needs them to go on elsewhere: the sessions of its called pipelines (%s); export and import each of them as well, as with `%s`\n",
+			st.PRD, text.Enumerate(ongoing), env.Command("checkpoint export "+ongoing[0]))
+	}
 }
 
 // warnUndeclared warns of files that the archive lacks because they were not captured. It
