@@ -262,14 +262,11 @@ func (s *crashSite) gaveUp(l looked, files tree) bool {
 // all sessions share.
 func (s *crashSite) tidy(when string, l looked) {
 	s.t.Helper()
-	for _, args := range [][]string{{"checkpoint", "unpin", s.prd(), "latest"}, {"checkpoint", "prune", s.prd(), "--yes"}} {
-		left := s.leftovers()
-		if len(left) == 0 {
-			return
-		}
-		if l.codes[0] == 0 {
-			s.exits([]int{0}, args...)
-		}
+	if l.codes[0] == 0 && len(s.leftovers()) > 0 {
+		s.exits([]int{0}, "checkpoint", "unpin", s.prd(), "latest")
+	}
+	if len(s.leftovers()) > 0 {
+		s.exits([]int{0}, "checkpoint", "prune", "--yes")
 	}
 	if left := s.leftovers(); len(left) > 0 {
 		s.failf("%s, this is left over: %v", when, left)

@@ -133,6 +133,9 @@ func (s *crashSite) run(failpoint string, args ...string) ran {
 	if err != nil && !errors.As(err, &exit) {
 		s.t.Fatal(err)
 	}
+	if cmd.ProcessState.ExitCode() == -1 { // what it had begun of git goes on alone
+		awaitGit(s.t, s.binary, s.dir)
+	}
 	return ran{cmd.ProcessState.ExitCode(), stdout.String(), told.String()}
 }
 
