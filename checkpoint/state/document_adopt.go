@@ -111,6 +111,9 @@ func passGates(gates []*Gate, passed func(label string) bool, at time.Time) bool
 	return all
 }
 
+// Label returns the label of a gate: its name, and its owner in parentheses.
+func Label(name, owner string) string { return name + " (" + owner + ")" }
+
 // CutLabel splits a gate's label into its name and its owner.
 func CutLabel(label string) (name, owner string, ok bool) {
 	name, owner, ok = strings.Cut(label, " (")

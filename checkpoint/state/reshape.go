@@ -89,7 +89,7 @@ func reshapeGates(old *index, names []string, owner string) []*Gate {
 	}
 	gates := make([]*Gate, len(names))
 	for i, name := range names {
-		label := name + " (" + owner + ")"
+		label := Label(name, owner)
 		gates[i] = &Gate{Label: label, Status: Pending}
 		if had := old.gates[label]; had != nil {
 			*gates[i] = *had // a removed workstream may have had the gate

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -24,6 +25,7 @@ import (
 	"prdrunner/runner"
 	"prdrunner/runner/plan"
 	"prdrunner/runner/process"
+	"prdrunner/runner/sink"
 	"prdrunner/runner/view"
 )
 
@@ -37,6 +39,8 @@ type buildOptions struct {
 	dryRun      bool
 	verbose     bool
 	raiseBudget bool
+	sinks       sinkOptions
+	heartbeat   time.Duration
 }
 
 func newBuildCommand(env *cli.Environment) *cobra.Command {
@@ -95,8 +99,10 @@ with the rest.`,
 	flags.BoolVar(&o.raiseBudget, "raise-budget", false, "let budgets that are used up count anew, from what is spent so far")
 	flags.StringVar(&o.plan, "plan", "", "do exactly what the plan in `FILE` says; refuse if anything has changed since it was written")
 	addRunFlags(cmd)
+	o.sinks.addFlags(cmd)
 	flags.BoolVar(&o.yes, "yes", false, "do not ask for confirmation; never approves a gate")
 	flags.BoolVar(&o.dryRun, "dry-run", false, "show the plan, and change nothing")
+	flags.DurationVar(&o.heartbeat, "heartbeat", 30*time.Second, "without a terminal, say what goes on after so long without output; 0: never")
 	flags.BoolVarP(&o.verbose, "verbose", "v", false, "also show starts and every checkpoint")
 	cmd.MarkFlagsMutuallyExclusive("resume", "fresh")
 	return cmd
@@ -109,6 +115,9 @@ func runBuild(ctx context.Context, env *cli.Environment, o buildOptions) error {
 		return runPlan(ctx, env, planOptions{pipeline: o.pipeline, selection: o.selection, resume: o.resume, noCache: o.fresh, json: env.Options.Output == string(view.JSON)})
 	}
 	collectForBuild()
+	if m := o.sinks.job(env).Markup(env.Now); m != nil {
+		env.Stderr.Neutralize(m.Neutral)
+	}
 	if env.TypedIn != "" {
 		fmt.Fprintf(env.Stderr, "The workspace is %s\n", env.Workdir)
 	}
@@ -147,10 +156,17 @@ func runBuildWith(ctx context.Context, env *cli.Environment, cfg *config.Config,
 		return err
 	}
 	b := &build{env: env, cfg: cfg, Setup: setup, person: env.Terminal(), saved: saved, options: o}
+	if err := b.openSinks(); err != nil {
+		return err
+	}
 	s := b.newStarter()
 	decided, snap, err := s.Begin(ctx, p)
-	if err != nil || decided.NothingToDo {
+	if err != nil {
 		return err
+	}
+	if decided.NothingToDo {
+		b.writeIdle(decided.Idle, snap.State)
+		return nil
 	}
 	if decided.Fresh || cfg.Policy().OnComplete != checkpoint.KeepOnComplete { // the build removes or archives the checkpoints of the session
 		if err := s.Finished.RefuseToLeave(env); err != nil {
@@ -168,13 +184,16 @@ func runBuildWith(ctx context.Context, env *cli.Environment, cfg *config.Config,
 // build holds everything that the engine needs for one run.
 type build struct {
 	*load.Setup
-	env     *cli.Environment
-	cfg     *config.Config
-	person  *view.Terminal // nil: there is no terminal to ask at
-	start   begin.Start
-	saved   *plan.Plan // the plan of --plan, nil without it
-	options buildOptions
-	caller  *state.Caller // the workstream that calls the pipeline; nil: none
+	env      *cli.Environment
+	cfg      *config.Config
+	person   *view.Terminal // nil: there is no terminal to ask at
+	start    begin.Start
+	saved    *plan.Plan // the plan of --plan, nil without it
+	options  buildOptions
+	caller   *state.Caller       // the workstream that calls the pipeline; nil: none
+	sinks    []sink.Sink         // what the run is written to, besides the screen
+	session  *checkpoint.Session // nil before it is locked
+	complete *state.State        // of a session in which nothing is to be done; nil: something is
 }
 
 // newStarter returns what decides how this build begins.
@@ -211,6 +230,7 @@ func (b *build) newStarter() *begin.Starter {
 // run runs the engine, applies retention and closes the session. It records in the audit
 // log how the build ended.
 func (b *build) run(ctx context.Context, session *checkpoint.Session) error {
+	b.session = session
 	ending, err := b.runEngine(ctx, session)
 	if err == nil && !ending.Unwritten {
 		if err = b.applyRetention(ctx, session); errors.Is(err, context.Canceled) {
@@ -247,7 +267,7 @@ func (b *build) runEngine(ctx context.Context, session *checkpoint.Session) (end
 	defer b.share(shown)()
 	defer shown.Close()
 	o := load.EngineOptions(b.env, b.cfg, b.Pipeline, b.Store, b.Files)
-	o.Session, o.Executor, o.Views, o.Mask, o.Interrupts = session, x.executor, b.views(advised{shown, b, session}), b.Masker.String, x.interrupts
+	o.Session, o.Executor, o.Views, o.Mask, o.Interrupts = session, x.executor, b.views(shown, session), b.Masker.String, x.interrupts
 	o.Hide = b.Hide
 	o.Fresh, o.Imported, o.Predecessor, o.Saved, o.Select = b.start.Fresh, b.start.Imported, b.start.Predecessor, b.saved, b.options.selection
 	o.Next = b.next
@@ -258,6 +278,7 @@ func (b *build) runEngine(ctx context.Context, session *checkpoint.Session) (end
 		o.Asker = b.person
 	}
 	ending, err = runner.Build(ctx, o)
+	b.closeSinks()
 	if lost := shown.Err(); lost != nil && !cli.ReaderGone(lost) {
 		b.env.Logger().Warn("the output could not be shown to its end; the run was not affected", "error", lost)
 	}
@@ -409,11 +430,13 @@ func (b *build) share(shown view.View) (end func()) {
 func (b *build) newView() view.View {
 	logs := b.Store.Layout().LogsDir(b.Pipeline.ID)
 	return view.New(view.Mode(b.env.Options.Output), view.Options{
-		Out:     b.env.Stdout.Raw,
-		Logs:    view.Logs{Dir: logs, Name: b.env.Display(logs)},
-		Now:     b.env.Now,
-		Color:   b.env.Color(b.env.Stdout),
-		Size:    b.env.TerminalSize(b.env.Stdout),
-		Verbose: b.options.verbose,
+		Out:       b.env.Stdout.Raw,
+		Logs:      view.Logs{Dir: logs, Name: b.env.Display(logs)},
+		Now:       b.env.Now,
+		Color:     b.env.Color(b.env.Stdout),
+		Size:      b.env.TerminalSize(b.env.Stdout),
+		Verbose:   b.options.verbose,
+		Heartbeat: b.options.heartbeat,
+		Markup:    b.markup(),
 	})
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/spf13/cobra"
 
+	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/ledger"
 	"prdrunner/checkpoint/state"
 	"prdrunner/cmd/runner/advice"
@@ -20,6 +21,7 @@ import (
 	"prdrunner/cmd/runner/load"
 	"prdrunner/runner"
 	"prdrunner/runner/report"
+	"prdrunner/runner/view"
 )
 
 type callOptions struct {
@@ -132,13 +134,18 @@ func runCall(ctx context.Context, env *cli.Environment, o callOptions) error {
 	return writeCallOutputs(b, st, env.Lookup("RUNNER_OUTPUT"))
 }
 
-// views returns the views of a run: the one that shows it, and for a called pipeline one that
-// reports to the caller.
-func (b *build) views(shown runner.View) []runner.View {
+// views returns the views of a run: the one that shows it, which for a called pipeline also
+// reports to the caller, and the sinks.
+func (b *build) views(shown view.View, session *checkpoint.Session) []runner.View {
+	var first runner.View = advised{shown, b, session}
 	if path := b.env.Lookup(reportVariable); b.caller != nil && path != "" {
-		return []runner.View{spending{shown, b.env, path}}
+		first = spending{first, b.env, path}
 	}
-	return []runner.View{shown}
+	all := []runner.View{first}
+	for _, s := range b.sinks {
+		all = append(all, advised{s, b, session})
+	}
+	return all
 }
 
 // spending is a view that also reports to the caller what the workstreams of a called pipeline

@@ -3,11 +3,13 @@ package view
 import (
 	"fmt"
 	"maps"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
+	"prdrunner/checkpoint/disk"
 	"prdrunner/checkpoint/state"
 )
 
@@ -85,7 +87,7 @@ func (v *plain) printWorkstream(at time.Time, e state.Event) bool {
 			location(e.Error)+string(e.Error.Message), "again in "+millis(e.RetryInMS))
 	case state.WorkstreamSucceeded:
 		delete(v.began, e.Workstream)
-		v.work[e.Workstream] = howMade(e.Work)
+		v.work[e.Workstream] = e.Work
 		if v.verbose {
 			did := " worked "
 			if e.Work.Cached != nil {
@@ -131,13 +133,42 @@ func (v *plain) printWorkstream(at time.Time, e state.Event) bool {
 }
 
 func (v *plain) printCompleted(e state.WorkstreamCompleted) {
-	made, summary := v.work[e.Workstream], ""
+	summary, made := "", ""
+	work, known := v.work[e.Workstream]
 	if e.Work != nil {
-		made, summary = howMade(*e.Work), string(e.Work.Summary)
+		work, known, summary = *e.Work, true, string(e.Work.Summary)
+	}
+	if known {
+		made = howMade(work)
 	}
 	delete(v.work, e.Workstream)
 	delete(v.began, e.Workstream)
 	v.printDone("  ", v.titled(e.Workstream), made, summary)
+	if known && work.Cached == nil {
+		v.printLog(disk.LogName(e.Workstream, work.Attempt))
+	}
+}
+
+// printLog prints the end of a log, folded, where the log of a CI system can fold.
+func (v *plain) printLog(name string) {
+	if v.markup == nil {
+		return
+	}
+	text, err := LogEnd(filepath.Join(v.logs.Dir, name))
+	if err != nil {
+		text = err.Error()
+	}
+	if text == "" {
+		return
+	}
+	begin, end := v.markup.Fold(v.page.oneLine("log: " + filepath.Join(v.logs.Name, name)))
+	v.page.WriteString(begin + "\n")
+	for line := range strings.Lines(text) {
+		v.page.printf("      %s %s\n", v.page.paint(dim, "│"), line)
+	}
+	if end != "" {
+		v.page.WriteString(end + "\n")
+	}
 }
 
 // howMade returns how long the work took, or which earlier run it was reused from.

@@ -50,7 +50,7 @@ func (v *plain) printDetails(what string, f state.Failure) {
 }
 
 func (v *plain) printTail(log string) {
-	lines, err := readTail(filepath.Join(v.logs.Dir, log))
+	lines, err := Tail(filepath.Join(v.logs.Dir, log))
 	if err != nil {
 		v.page.printf("      %s\n", err.Error())
 		return
@@ -64,10 +64,21 @@ func (v *plain) printTail(log string) {
 	for _, line := range lines {
 		v.page.printf("      %s %s\n", v.page.paint(dim, "│"), line)
 	}
+	if len(lines) == tailLines { // there may be more
+		v.printLog(log)
+	}
 }
 
 // location returns "file:line:column: ", or "" if it is unknown.
 func location(f state.Failure) string {
+	if at := Location(f); at != "" {
+		return at + ": "
+	}
+	return ""
+}
+
+// Location returns the place of a failure, as file:line:column, or "" if it is unknown.
+func Location(f state.Failure) string {
 	if f.File == "" {
 		return ""
 	}
@@ -78,7 +89,7 @@ func location(f state.Failure) string {
 	if f.Line > 0 && f.Column > 0 {
 		s += fmt.Sprintf(":%d", f.Column)
 	}
-	return s + ": "
+	return s
 }
 
 // Summary returns a failure in one line: WS3: file:45: message.
@@ -122,11 +133,27 @@ func (v *plain) printEnd(e runner.Ending) {
 		v.page.printf("%s %s  %s\n", v.page.paint(yellow, "!"), v.page.paint(bold, v.prd+" stopped"), took)
 	}
 	v.printSums()
+	v.annotate(e.Failed)
 	if len(e.Next) > 0 {
 		v.page.printf("\nNext:\n")
 	}
 	for _, command := range e.Next {
 		v.page.printf("  %s\n", command)
+	}
+}
+
+// maxAnnotations is how many annotations of a step GitHub shows.
+const maxAnnotations = 10
+
+// annotate shows failures at their places in the sources, where a CI system can.
+func (v *plain) annotate(failures []state.Failure) {
+	if v.markup == nil {
+		return
+	}
+	for _, f := range failures[:min(len(failures), maxAnnotations)] {
+		if line := v.markup.Annotate(f); line != "" {
+			v.page.WriteString(line + "\n")
+		}
 	}
 }
 

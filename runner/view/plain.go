@@ -19,20 +19,21 @@ type plain struct {
 	verbose bool
 	now     func() time.Time
 
-	titles       map[string]string    // of workstreams
-	numbers      map[string]int       // of phases
-	phases       map[string]string    // titles of phases
-	began        map[string]time.Time // start times of running phases, workstreams and gates
-	work         map[string]string    // howMade of finished workstreams with running gates
-	reasonShown  map[string]bool      // steps whose reason to run again was shown with the plan
-	failureShown map[string]bool      // gates whose failure has been shown
+	titles       map[string]string     // of workstreams
+	numbers      map[string]int        // of phases
+	phases       map[string]string     // titles of phases
+	began        map[string]time.Time  // start times of running phases, workstreams and gates
+	work         map[string]state.Work // of finished workstreams with running gates
+	reasonShown  map[string]bool       // steps whose reason to run again was shown with the plan
+	failureShown map[string]bool       // gates whose failure has been shown
 	prd          string
 	progress     *progress.Progress
 	stopping     bool // the user was told that the run stops
+	markup       Markup
 }
 
 func newPlain(o Options) *plain {
-	return &plain{
+	v := &plain{
 		out:          output{w: o.Out},
 		page:         page{color: o.Color},
 		logs:         o.Logs,
@@ -42,11 +43,16 @@ func newPlain(o Options) *plain {
 		numbers:      map[string]int{},
 		phases:       map[string]string{},
 		began:        map[string]time.Time{},
-		work:         map[string]string{},
+		work:         map[string]state.Work{},
 		reasonShown:  map[string]bool{},
 		failureShown: map[string]bool{},
 		progress:     progress.New(runner.Beginning{}),
+		markup:       o.Markup,
 	}
+	if v.markup != nil {
+		v.page.neutral = v.markup.Neutral
+	}
+	return v
 }
 
 // Err implements View.

@@ -17,31 +17,38 @@ const (
 	tailWidth = 400      // columns shown of each line
 )
 
-// readTail returns the last lines of a log, cleaned. A missing log has none.
-func readTail(path string) ([]string, error) {
+// Tail returns the last lines of a log, cleaned. A missing log has none.
+func Tail(path string) ([]string, error) {
+	text, err := LogEnd(path)
+	return lastLines(text), err
+}
+
+// LogEnd returns the last whole lines of a log, at most 64 KiB of them, cleaned. A missing
+// log has none.
+func LogEnd(path string) (string, error) {
 	f, err := runner.OpenLog(path)
 	if errors.Is(err, os.ErrNotExist) {
-		return nil, nil
+		return "", nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("read log: %w", err)
+		return "", fmt.Errorf("read log: %w", err)
 	}
 	defer func() { _ = f.Close() }()
 	info, err := f.Stat()
 	if err != nil {
-		return nil, fmt.Errorf("read log: %w", err)
+		return "", fmt.Errorf("read log: %w", err)
 	}
 	from := max(0, info.Size()-tailBytes)
 	b, err := io.ReadAll(io.NewSectionReader(f, from, info.Size()-from))
 	if err != nil {
-		return nil, fmt.Errorf("read log: %w", err)
+		return "", fmt.Errorf("read log: %w", err)
 	}
 	if from > 0 { // skip the first line, which may be incomplete
 		if _, after, ok := bytes.Cut(b, []byte("\n")); ok {
 			b = after
 		}
 	}
-	return lastLines(Clean(string(b))), nil
+	return Clean(string(b)), nil
 }
 
 func lastLines(s string) []string {

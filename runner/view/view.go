@@ -14,6 +14,7 @@ import (
 	"io"
 	"time"
 
+	"prdrunner/checkpoint/state"
 	"prdrunner/runner"
 )
 
@@ -38,6 +39,22 @@ type Options struct {
 	// Size returns the size of the terminal that Out is, 0 while it belongs to another program.
 	// nil: Out is none on which the cursor can be moved.
 	Size func() (columns, rows int)
+	// Heartbeat is after how long without output a plain view says what goes on; 0: never.
+	Heartbeat time.Duration
+	// Markup is what the log of a CI system has besides plain text; nil: nothing.
+	Markup Markup
+}
+
+// Markup writes what a CI system reads in the log of a job.
+type Markup interface {
+	// Fold returns the lines before and after a part of the log that is shown folded, under a
+	// title in one line. The second may be "".
+	Fold(title string) (begin, end string)
+	// Annotate returns the line that shows a failure at its place in the sources, "" if the
+	// system has none.
+	Annotate(f state.Failure) string
+	// Neutral returns text in one line so that the system takes no part of it for a command.
+	Neutral(text string) string
 }
 
 // Logs is the directory of the files in Failure.Log.
@@ -79,6 +96,9 @@ func New(mode Mode, o Options) View {
 			return newLive(o)
 		}
 	case Plain:
+	}
+	if o.Heartbeat > 0 {
+		return newHeartbeat(o)
 	}
 	return newPlain(o)
 }

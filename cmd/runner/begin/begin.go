@@ -61,6 +61,7 @@ type Start struct {
 	Imported    *document.File // continue from a document written by hand
 	Predecessor *state.State   // begin from this complete session, which is archived
 	NothingToDo bool           // nothing to do: the session is complete, or the user deleted it
+	Idle        *plan.Plan     // the plan that shows that there is nothing to do; nil: there is none
 }
 
 // Starter decides how a build begins: from the flags, from the state directory, and from
@@ -320,15 +321,15 @@ func (s *Starter) beginAfterComplete(ctx context.Context, st *state.State, decid
 	}
 	o := s.ReadOnlyOptions()
 	o.Predecessor, o.Imported = decided.Predecessor, decided.Imported
-	plan, err := runner.Preview(ctx, o, st)
+	idle, err := runner.Preview(ctx, o, st)
 	switch {
 	case err != nil:
 		return Start{}, Explain(s.Env, st, s.PRD, s.Command, err)
-	case !plan.Idle() && (!plan.IdleUnread() || o.OnStale != runner.StaleProceed):
+	case !idle.Idle() && (!idle.IdleUnread() || o.OnStale != runner.StaleProceed):
 		return decided, nil
 	case s.Resume == ResumeAuto:
 		fmt.Fprintf(s.Env.Stderr, "%s already complete\n", s.PRD)
-		return Start{NothingToDo: true}, nil
+		return Start{NothingToDo: true, Idle: idle}, nil
 	}
 	return Start{}, AlreadyComplete(s.PRD, s.Command(""))
 }

@@ -296,6 +296,10 @@ func TestBeginIdle(t *testing.T) {
 		starter := *p.s
 		test.wish(&starter)
 		got, _, err := starter.Begin(t.Context(), p.setup.Pipeline)
+		if (got.Idle != nil) != got.NothingToDo {
+			t.Errorf("%s: the plan of nothing to do is %v", name, got.Idle)
+		}
+		got.Idle = nil
 		if !errors.Is(err, test.err) || got != test.want || p.stderr.String() != test.said {
 			t.Errorf("%s: %+v, %v, it says %q", name, got, err, p.stderr.String())
 		}

@@ -1,6 +1,7 @@
 package show
 
 import (
+	"bytes"
 	"io"
 	"sync"
 
@@ -20,7 +21,8 @@ type Screen struct {
 	mu      sync.Mutex
 	hold    func() (release func()) // nil: nothing on the screen changes
 	cleaner *view.Cleaner
-	written bool // something was written with Write
+	neutral func(line string) string // nil: lines stay as they are
+	written bool                     // something was written with Write
 }
 
 // NewScreen returns a screen that writes to raw.
@@ -34,7 +36,33 @@ func (s *Screen) Write(b []byte) (int, error) {
 	if s.hold != nil {
 		defer s.hold()()
 	}
+	if s.neutral != nil {
+		return s.writeNeutral(b)
+	}
 	return s.cleaner.Write(b)
+}
+
+// Neutralize has the screen change each line that is written so that a CI system takes no part
+// of it for a command.
+func (s *Screen) Neutralize(change func(line string) string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.neutral = change
+}
+
+func (s *Screen) writeNeutral(b []byte) (int, error) {
+	var changed []byte
+	for line := range bytes.Lines(b) {
+		text, newline := bytes.CutSuffix(line, []byte("\n"))
+		changed = append(changed, s.neutral(string(text))...)
+		if newline {
+			changed = append(changed, '\n')
+		}
+	}
+	if _, err := s.cleaner.Write(changed); err != nil {
+		return 0, err
+	}
+	return len(b), nil
 }
 
 // Share makes the screen hold a view while something is written on the same terminal, until
