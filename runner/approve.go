@@ -1,9 +1,11 @@
 package runner
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -105,19 +107,24 @@ func (q *question) waitForAnswer(expires *time.Time) {
 }
 
 // promptNext asks the user the next open question at the terminal, unless another one is being
-// asked: with two prompts at once, one could read the answer to the other.
+// asked: with two prompts at once, one could read the answer to the other. Once the run starts
+// nothing new, no question is asked any more.
 func (l *loop) promptNext() {
-	if l.opts.Asker == nil || l.status != running || l.prompting() {
+	if l.opts.Asker == nil || l.prompting() {
 		return
 	}
-	var next *question
-	for _, q := range l.openQuestions {
-		if !q.postponed && (next == nil || q.number < next.number) {
-			next = q
+	unasked := slices.DeleteFunc(slices.Collect(maps.Values(l.openQuestions)), func(q *question) bool { return q.postponed })
+	slices.SortFunc(unasked, func(a, b *question) int { return cmp.Compare(a.number, b.number) })
+	switch {
+	case l.status != running:
+		for _, q := range unasked {
+			if q.review {
+				delete(l.openQuestions, q.gate.Label())
+				q.pauseForReview()
+			}
 		}
-	}
-	if next != nil {
-		next.openPrompt()
+	case len(unasked) > 0:
+		unasked[0].openPrompt()
 	}
 }
 

@@ -421,3 +421,42 @@ pipeline "PRD-001" {
 	s.expect("waiting for an approval of ship (a)")
 	s.exits(3)
 }
+
+// TestReviewThatWasNotAsked puts off a review at the terminal while another one is due. The run
+// must stop for both, as it does without a terminal, and judge what comes after each.
+func TestReviewThatWasNotAsked(t *testing.T) {
+	t.Parallel()
+	dir := newWorkspace(t, `
+pipeline "PRD-001" {
+  phase "one" {
+    workstream "a" {
+      command = ["true"]
+      gate "first" {
+        pause   = true
+        command = ["true"]
+      }
+    }
+    workstream "b" {
+      script = "until test -e go; do sleep 0.02; done"
+      gate "second" {
+        pause   = true
+        command = ["true"]
+      }
+      gate "third" { command = ["touch", "judged"] }
+    }
+  }
+}`)
+	s := atTerminal(t, dir, "build", "PRD-001", "--parallel", "4")
+	s.expect("Continue after first (a)?")
+	s.expect("(l)ater: ")
+	if err := os.WriteFile(filepath.Join(dir, "go"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	await(t, "the second review is due", func() bool { return strings.Contains(journalOf(t, dir), `"gate":"second (b)","definition"`) })
+	s.send("l\n")
+	s.expect("stopped for review after first (a) and second (b)")
+	s.exits(3)
+	if _, err := os.Stat(filepath.Join(dir, "judged")); err != nil {
+		t.Error("what comes after the second review was not judged: ", err)
+	}
+}
