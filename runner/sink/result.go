@@ -14,9 +14,13 @@ const resultOpening = "status="
 // writeResult writes the result of the run as NAME=value lines, each value in one line:
 // the form of GITHUB_OUTPUT and of dotenv files.
 func writeResult(w io.Writer, a *account, _ Options) error {
+	status := string(a.ending.Status)
+	if a.ending.Signal != "" {
+		status = "interrupted"
+	}
 	var b strings.Builder
 	for _, v := range [][2]string{
-		{"status", string(a.ending.Status)}, {"session", a.Session}, {"checkpoint", a.checkpoint}, {"paused_at", strings.Join(pausedAt(a.ending.Pause), ", ")},
+		{"status", status}, {"session", a.Session}, {"checkpoint", a.checkpoint}, {"paused_at", strings.Join(pausedAt(a.ending.Pause), ", ")},
 	} {
 		b.WriteString(v[0] + "=" + view.OneLine(v[1]) + "\n")
 	}

@@ -97,12 +97,16 @@ func (s *Surveyor) LinksOut(told map[string]bool) []string { return s.links.newL
 func (s *Surveyor) MarkRestored() { s.restores, s.restoredLinks = nil, nil }
 
 // GatherForAnswer gathers the facts for checking whether a question of a gate is
-// unchanged.
+// unchanged. A missing artifact that the next build restores counts as there: on a fresh
+// machine, artifacts that are in no repository are missing until then.
 func (s *Surveyor) GatherForAnswer(ctx context.Context, f *plan.Facts, st *state.State, g *pipeline.Gate) error {
 	if err := s.meetLinks(ctx); err != nil {
 		return err
 	}
-	f.Links = s.links
+	f.Links, f.Sharers = s.links, s.gatherOwners(st)
+	if err := s.verifyAll(ctx, f, st, plan.ConflictAsk); err != nil {
+		return err
+	}
 	if err := s.Gate(ctx, f, g); err != nil {
 		return err
 	}
