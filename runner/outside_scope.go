@@ -19,7 +19,7 @@ func (n *node) lookOutside(r *attemptResult) {
 		return
 	}
 	var err error
-	if r.outside, err = n.guard.workTree.Changed(n.loop.grace, n.loop.declaredPatterns(n.ws)); err != nil && r.failure == nil {
+	if r.outside, err = n.guard.workTree.Changed(n.loop.grace, slices.Concat(n.loop.declaredPatterns(n.ws), n.loop.opts.OwnFiles)); err != nil && r.failure == nil {
 		r.failure = &state.Failure{Workstream: n.ws.Name, Outcome: "error", Message: state.Text(n.loop.opts.Mask(err.Error()))}
 	}
 }

@@ -84,7 +84,7 @@ type Options struct {
 	PauseAtGates      bool // stop for review after every gate
 	Select            plan.Selection
 	Saved             *plan.Plan      // apply exactly this plan, or ErrPlanOutdated
-	PlanFile          string          // the file of the saved plan, relative to the workspace with slashes: it does not count as a change of the workspace; "": none
+	OwnFiles          []string        // files that Runner itself writes, such as that of the saved plan, relative to the workspace with slashes: they don't count as changes of the workspace
 	OnConflict        plan.OnConflict // "": ask; except that edits made after a gate failed are kept
 	OnStale           OnStale
 	OnCheckpointError record.OnFailure
@@ -165,7 +165,7 @@ func (o Options) withDefaults() Options {
 
 // surveyor returns a Surveyor of the workspace's files.
 func (o Options) surveyor(w *workspace.Workspace) *survey.Surveyor {
-	s := survey.New(w, o.Store.Objects(), o.Pipeline, o.PlanFile, o.Mask)
+	s := survey.New(w, o.Store.Objects(), o.Pipeline, o.OwnFiles, o.Mask)
 	if o.Pipeline.Issue != nil {
 		s.ReadIssue = issue.Reader{Pipeline: o.Pipeline, Files: w, Workspace: o.Workspace, Commander: o.Commands, Mask: o.Mask, Hide: o.Hide}.Read
 	}

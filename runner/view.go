@@ -61,6 +61,14 @@ type Ending struct {
 	Unwritten bool
 }
 
+// Failures returns the failures of this run, or else that of the session.
+func (e Ending) Failures() []state.Failure {
+	if len(e.Failed) == 0 && e.Error != nil {
+		return []state.Failure{*e.Error}
+	}
+	return e.Failed
+}
+
 // Done reports whether the session is complete, or all workstreams that Selection.Only
 // chose are done.
 func (e Ending) Done() bool {

@@ -25,7 +25,6 @@ import (
 	"prdrunner/runner"
 	"prdrunner/runner/plan"
 	"prdrunner/runner/process"
-	"prdrunner/runner/sink"
 	"prdrunner/runner/view"
 )
 
@@ -152,7 +151,7 @@ func runBuildWith(ctx context.Context, env *cli.Environment, cfg *config.Config,
 	if err != nil {
 		return err
 	}
-	if err := refusePlanFile(env, setup, o.plan); err != nil {
+	if err := refuseOwnFile(env, setup, o.plan, "a plan"); err != nil {
 		return err
 	}
 	b := &build{env: env, cfg: cfg, Setup: setup, person: env.Terminal(), saved: saved, options: o}
@@ -191,7 +190,7 @@ type build struct {
 	saved    *plan.Plan // the plan of --plan, nil without it
 	options  buildOptions
 	caller   *state.Caller       // the workstream that calls the pipeline; nil: none
-	sinks    []sink.Sink         // what the run is written to, besides the screen
+	sinks    []view.View         // what the run is written to, besides the screen
 	session  *checkpoint.Session // nil before it is locked
 	complete *state.State        // of a session in which nothing is to be done; nil: something is
 }
@@ -273,7 +272,7 @@ func (b *build) runEngine(ctx context.Context, session *checkpoint.Session) (end
 	o.Next = b.next
 	o.Caller, o.CallCommand = b.caller, callCommand(b.env, b.cfg)
 	o.NoCache, o.RaiseBudget = b.start.NoCache, b.options.raiseBudget
-	o.PlanFile, o.SimilarProgram = b.env.InWorkspace(b.options.plan), x.executor.Similar
+	o.OwnFiles, o.SimilarProgram = b.ownFiles(), x.executor.Similar
 	if b.person != nil && b.env.Options.Output != string(view.JSON) {
 		o.Asker = b.person
 	}
@@ -427,6 +426,15 @@ func (b *build) share(shown view.View) (end func()) {
 	return b.env.Stderr.Share(h)
 }
 
+// heartbeat returns after how long without output the view says what goes on; 0: never. At a
+// terminal people see that by themselves, and may be typing.
+func (b *build) heartbeat() time.Duration {
+	if b.person != nil || b.env.IsTerminal(b.env.Stdout) {
+		return 0
+	}
+	return b.options.heartbeat
+}
+
 func (b *build) newView() view.View {
 	logs := b.Store.Layout().LogsDir(b.Pipeline.ID)
 	return view.New(view.Mode(b.env.Options.Output), view.Options{
@@ -436,7 +444,7 @@ func (b *build) newView() view.View {
 		Color:     b.env.Color(b.env.Stdout),
 		Size:      b.env.TerminalSize(b.env.Stdout),
 		Verbose:   b.options.verbose,
-		Heartbeat: b.options.heartbeat,
+		Heartbeat: b.heartbeat(),
 		Markup:    b.markup(),
 	})
 }

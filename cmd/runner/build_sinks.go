@@ -20,7 +20,13 @@ import (
 // sinkOptions say what a run is written to, besides the screen.
 type sinkOptions struct {
 	ci    string
-	files map[sink.Kind]*string
+	files []sinkFile
+}
+
+// sinkFile is the file of a sink that a flag names; "": none.
+type sinkFile struct {
+	kind sink.Kind
+	name *string
 }
 
 func (o *sinkOptions) addFlags(cmd *cobra.Command) {
@@ -31,18 +37,17 @@ func (o *sinkOptions) addFlags(cmd *cobra.Command) {
 		systems = append(systems, string(s))
 	}
 	flags.Var(cli.NewEnum(&o.ci, systems...), "ci", "write for the log of a CI system: "+words.OneOf(systems))
-	o.files = map[sink.Kind]*string{}
 	for _, f := range []struct {
 		kind  sink.Kind
 		usage string
 	}{
+		{sink.Events, "write the events of the run to `FILE`, as --output json prints them"},
 		{sink.JUnit, "write the steps and gates to `FILE` as test results (JUnit XML)"},
 		{sink.SARIF, "write the errors that have a place in a file to `FILE` (SARIF)"},
 		{sink.Summary, "write a summary of the run to `FILE` (Markdown)"},
 		{sink.Result, "write status, session, checkpoint and paused_at to `FILE`, as NAME=value lines"},
-		{sink.Events, "write the events of the run to `FILE`, as --output json prints them"},
 	} {
-		o.files[f.kind] = flags.String(string(f.kind), "", f.usage)
+		o.files = append(o.files, sinkFile{f.kind, flags.String(string(f.kind), "", f.usage)})
 	}
 }
 
@@ -60,36 +65,63 @@ func (b *build) markup() view.Markup {
 	return b.options.sinks.job(b.env).Markup(b.env.Now)
 }
 
-// openSinks opens the files that the run is written to. One that can't be written fails
-// nothing: the user is told.
+// openSinks opens the files that the run is written to. It refuses a file that has another
+// meaning. One that can't be written fails nothing: the user is told.
 func (b *build) openSinks() error {
-	job := b.options.sinks.job(b.env)
-	add := func(k sink.Kind, path string, appends bool) error {
-		if path == "" {
-			return nil
+	taken := map[string]sink.Kind{}
+	for _, f := range b.options.sinks.files {
+		if *f.name == "" {
+			continue
 		}
-		logs := b.Store.Layout().LogsDir(b.Pipeline.ID)
-		s, err := sink.Open(k, path, sink.Options{Now: b.env.Now, Logs: view.Logs{Dir: logs, Name: b.env.Display(logs)}, State: b.state, Below: job.Below, Append: appends})
-		if foreign := (*sink.ForeignError)(nil); errors.As(err, &foreign) {
-			return advice.With(advice.Usagef("--%s: %v", k, err), "name another file, or remove that one first")
+		path := withoutLinks(b.env.Path(*f.name))
+		if other, ok := taken[path]; ok {
+			return advice.With(advice.Usagef("--%s and --%s name the same file, %s", other, f.kind, *f.name), "give each a file of its own")
 		}
-		if err != nil {
-			fmt.Fprintf(b.env.Stderr, "Warning: --%s: %v\n", k, err)
-			return nil
+		taken[path] = f.kind
+		if err := refuseOwnFile(b.env, b.Setup, *f.name, "what --"+string(f.kind)+" asks for"); err != nil {
+			return err
 		}
-		b.sinks = append(b.sinks, s)
-		return nil
-	}
-	for _, k := range []sink.Kind{sink.Events, sink.JUnit, sink.SARIF, sink.Summary, sink.Result} {
-		path := *b.options.sinks.files[k]
-		if path != "" {
-			path = b.env.Path(path)
-		}
-		if err := add(k, path, false); err != nil {
+		if err := b.openSink(f.kind, path, false); err != nil {
 			return err
 		}
 	}
-	return errors.Join(add(sink.Summary, job.Summary, true), add(sink.Result, job.Result, true))
+	job := b.options.sinks.job(b.env)
+	return errors.Join(b.openSink(sink.Summary, job.Summary, true), b.openSink(sink.Result, job.Result, true))
+}
+
+func (b *build) openSink(k sink.Kind, path string, appends bool) error {
+	if path == "" {
+		return nil
+	}
+	logs := b.Store.Layout().LogsDir(b.Pipeline.ID)
+	s, err := sink.Open(k, path, sink.Options{
+		Now: b.env.Now, Logs: view.Logs{Dir: logs, Name: b.env.Display(logs)}, State: b.state, Below: b.options.sinks.job(b.env).Below, Append: appends,
+	})
+	if foreign := (*sink.ForeignError)(nil); errors.As(err, &foreign) {
+		return advice.With(advice.Usagef("--%s: %v", k, err), "name another file, or remove that one first")
+	}
+	if err != nil {
+		fmt.Fprintf(b.env.Stderr, "Warning: --%s: %v\n", k, err)
+		return nil
+	}
+	b.sinks = append(b.sinks, s)
+	return nil
+}
+
+// ownFiles returns the files in the workspace that this build itself reads or writes, besides
+// the state directory.
+func (b *build) ownFiles() []string {
+	names := []string{b.options.plan}
+	for _, f := range b.options.sinks.files {
+		names = append(names, *f.name)
+	}
+	var own []string
+	for _, name := range names {
+		if in := b.env.InWorkspace(name); in != "" {
+			own = append(own, in)
+		}
+	}
+	return own
 }
 
 // state returns the state of the session, nil before there is one.

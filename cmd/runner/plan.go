@@ -82,11 +82,11 @@ func runPlan(ctx context.Context, env *cli.Environment, o planOptions) error {
 	if err := refuseReplacing(env, o.out); err != nil {
 		return err
 	}
-	if err := refusePlanFile(env, setup, o.out); err != nil {
+	if err := refuseOwnFile(env, setup, o.out, "a plan"); err != nil {
 		return err
 	}
 	p, options := setup.Pipeline, setup.ReadOptions(env)
-	options.Select, options.PlanFile, options.NoCache = o.selection, env.InWorkspace(o.out), o.noCache
+	options.Select, options.OwnFiles, options.NoCache = o.selection, []string{env.InWorkspace(o.out)}, o.noCache
 	if begin.NamesCheckpoint(o.resume) {
 		if o.out != "" {
 			return advice.With(advice.Usagef("a plan with --resume=CHECKPOINT can't be written to a file: its steps are known only after the rollback"),
@@ -216,10 +216,10 @@ func planState(ctx context.Context, env *cli.Environment, setup *load.Setup, ear
 	return nil, st, nil
 }
 
-// refusePlanFile refuses a plan file whose path has another meaning: it lies in the state
-// directory, it is the configuration, or the pipeline reads or makes it. Writing a plan
-// there would change the very things that were planned.
-func refusePlanFile(env *cli.Environment, setup *load.Setup, name string) error {
+// refuseOwnFile refuses the name of a file that Runner is to write if it has another meaning:
+// it lies in the state directory, it is the configuration, or the pipeline reads or makes it.
+// Writing it would change the very things that were planned.
+func refuseOwnFile(env *cli.Environment, setup *load.Setup, name, what string) error {
 	if name == "" {
 		return nil
 	}
@@ -237,7 +237,7 @@ func refusePlanFile(env *cli.Environment, setup *load.Setup, name string) error 
 		return nil
 	}
 	if of := plan.RoleOf(setup.Pipeline, filepath.ToSlash(rel)); of != "" {
-		return advice.With(advice.Usagef("%s is %s, so writing a plan there would change what was planned", name, of), hint)
+		return advice.With(advice.Usagef("%s is %s, so writing %s there would change what was planned", name, of, what), hint)
 	}
 	return nil
 }

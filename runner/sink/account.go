@@ -8,6 +8,7 @@ import (
 	"prdrunner/checkpoint/state"
 	"prdrunner/runner"
 	"prdrunner/runner/plan"
+	"prdrunner/runner/view"
 )
 
 // account is what a run has done, step by step.
@@ -15,6 +16,7 @@ type account struct {
 	runner.Beginning
 
 	phases     []*phase
+	current    *phase           // the last one that has begun; not in phases before the first has
 	steps      map[string]*step // by the name of the workstream, or the label of the gate
 	checkpoint string           // id of the last one
 	ending     runner.Ending
@@ -30,9 +32,8 @@ type phase struct {
 // step is a workstream or a gate.
 type step struct {
 	name    string
-	title   string
 	gate    bool
-	owner   string // of a gate: the workstream or the phase that it belongs to
+	owner   string // of a gate: the workstream or the phase that it belongs to; "": it is a workstream
 	status  status
 	reason  string // why its result was reused, it was skipped, or it waits
 	cached  string // the earlier run whose result the work is
@@ -64,7 +65,7 @@ const (
 )
 
 func newAccount(b runner.Beginning) *account {
-	a := &account{Beginning: b, steps: map[string]*step{}}
+	a := &account{Beginning: b, current: &phase{}, steps: map[string]*step{}}
 	if b.Plan == nil {
 		return a
 	}
@@ -73,7 +74,6 @@ func newAccount(b runner.Beginning) *account {
 		p.title = planned.Title
 		for _, s := range planned.Steps {
 			step := a.add(p, s.Name)
-			step.title = s.Title
 			switch s.Decision {
 			case plan.Reuse:
 				step.status, step.reason = reused, string(s.Reason)
@@ -112,34 +112,26 @@ func (a *account) add(p *phase, name string) *step {
 }
 
 // step returns a step by its name. One that the plan does not have is added to the phase that
-// runs, which is the last that has begun.
+// runs.
 func (a *account) step(name string) *step {
 	if s := a.steps[name]; s != nil {
 		return s
 	}
-	for _, p := range slices.Backward(a.phases) {
-		if slices.ContainsFunc(p.steps, func(s *step) bool { return s.status != pending && s.status != reused && s.status != skipped }) {
-			return a.add(p, name)
-		}
-	}
-	if len(a.phases) == 0 {
-		return a.add(a.phaseNamed("pipeline"), name)
-	}
-	return a.add(a.phases[0], name)
+	return a.add(a.current, name)
 }
 
 // apply takes note of an event.
 func (a *account) apply(at time.Time, e state.Event) {
 	switch e := e.(type) {
 	case state.PhaseStarted:
-		a.phaseNamed(e.Phase)
+		a.current = a.phaseNamed(e.Phase)
 	case state.PhaseSkipped:
 		a.skip(a.phaseNamed(e.Phase), e.Reason)
 	case state.PhaseExpanded:
 		a.expand(e)
 	case state.PhaseRepeated:
 		for _, s := range a.phaseNamed(e.Phase).steps {
-			*s = step{name: s.name, title: s.title, gate: s.gate, owner: s.owner}
+			*s = step{name: s.name, gate: s.gate, owner: s.owner}
 		}
 	case state.CheckpointCreated:
 		a.checkpoint = e.ID
@@ -159,17 +151,18 @@ func (a *account) applyToWorkstream(at time.Time, e state.Event) bool {
 		s.end(at, started, "")
 		s.failed = append(s.failed, attempt{e.Attempt, e.Error})
 	case state.WorkstreamSucceeded:
-		a.step(e.Workstream).succeed(e.Work)
+		s := a.step(e.Workstream) // its gates come next, and take their own time
+		s.succeed(e.Work)
+		s.end(at, passed, "")
 	case state.WorkstreamCompleted:
 		s := a.step(e.Workstream)
 		if e.Work != nil {
 			s.succeed(*e.Work)
 		}
-		if s.cached != "" {
-			s.end(at, reused, s.cached)
-			break
-		}
 		s.end(at, passed, "")
+		if s.cached != "" {
+			s.status, s.reason = reused, s.cached
+		}
 	case state.WorkstreamFailed:
 		s, ended := a.step(e.Workstream), failed
 		if e.Allowed {
@@ -185,6 +178,11 @@ func (a *account) applyToWorkstream(at time.Time, e state.Event) bool {
 		a.step(e.Workstream).end(at, waiting, string(e.Error.Message))
 	case state.WorkstreamInvalidated:
 		a.step(e.Workstream).end(at, pending, string(e.Reason))
+		for _, s := range a.steps {
+			if s.owner == e.Workstream {
+				s.end(at, pending, string(e.Reason))
+			}
+		}
 	case state.WorkstreamResolved:
 		if e.Resolution == state.ResolvedDone {
 			a.step(e.Workstream).end(at, passed, string(e.Reason))
@@ -217,6 +215,30 @@ func (a *account) applyToGate(at time.Time, e state.Event) {
 		a.step(e.Gate).end(at, skipped, string(e.Reason))
 	case state.GateVoided:
 		a.step(e.Gate).end(at, pending, string(e.Reason))
+	}
+}
+
+// reconcile gives the steps of which no event told anything the status that they have in the
+// state of the session at the end of the run.
+func (a *account) reconcile(st *state.State) {
+	if st == nil {
+		return
+	}
+	if n := len(st.Checkpoints); a.checkpoint == "" && n > 0 {
+		a.checkpoint = st.Checkpoints[n-1].ID
+	}
+	for _, s := range a.steps {
+		if s.status != pending && s.status != started {
+			continue
+		}
+		switch rec, gate := st.Workstream(s.name), st.Gate(s.name); {
+		case !s.gate && rec != nil && rec.Status == state.Skipped, s.gate && gate != nil && gate.Status == state.Skipped:
+			s.status = skipped
+		case !s.gate && rec != nil && rec.Done(), s.gate && gate != nil && gate.Status == state.Passed:
+			s.status, s.reason = reused, "unchanged"
+		case s.gate && gate != nil && gate.Status == state.Waiting:
+			s.status, s.reason = waiting, "waits for an approval"
+		}
 	}
 }
 
@@ -273,6 +295,15 @@ func (s *step) succeed(w state.Work) {
 	if c := w.Cached; c != nil {
 		s.cached = "result of session " + state.ShortSession(c.Session)
 	}
+}
+
+// unplacedFailures returns the failures of the run that are those of no step: of a condition,
+// the review, or a pipeline as a whole.
+func (a *account) unplacedFailures() []state.Failure {
+	return slices.DeleteFunc(slices.Clone(a.ending.Failures()), func(f state.Failure) bool {
+		s := a.steps[view.FailedStep(f)]
+		return s != nil && (s.status == failed || s.status == allowed)
+	})
 }
 
 // slowest returns the workstreams that took longest in this run, at most n of them.

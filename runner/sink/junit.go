@@ -1,6 +1,7 @@
 package sink
 
 import (
+	"cmp"
 	"encoding/xml"
 	"fmt"
 	"io"
@@ -59,6 +60,9 @@ type (
 	}
 )
 
+// maxPassedLog bounds the bytes of the log of a case that passed: there can be thousands.
+const maxPassedLog = 4 << 10
+
 const junitOpening = xml.Header + "<!-- Written by runner. -->\n<testsuites "
 
 // writeJUnit writes a suite for each phase, with a case for each workstream and gate.
@@ -80,6 +84,16 @@ func writeJUnit(w io.Writer, a *account, o Options) error {
 			suite.Cases = append(suite.Cases, c)
 		}
 		suite.Time = seconds(took)
+		suites.Tests += suite.Tests
+		suites.Failures += suite.Failures
+		suites.Suites = append(suites.Suites, suite)
+	}
+	if lost := a.unplacedFailures(); len(lost) > 0 {
+		suite := junitSuite{Name: a.PRD, Tests: len(lost), Failures: len(lost), Time: seconds(0)}
+		for _, f := range lost {
+			failure := junitFailure{f.Outcome, view.OneLine(string(f.Message)), describe(f)}
+			suite.Cases = append(suite.Cases, junitCase{Name: cmp.Or(view.FailedStep(f), a.PRD), ClassName: a.PRD, Time: seconds(0), Failure: &failure})
+		}
 		suites.Tests += suite.Tests
 		suites.Failures += suite.Failures
 		suites.Suites = append(suites.Suites, suite)
@@ -118,6 +132,9 @@ func newJUnitCase(a *account, p *phase, s *step, logs view.Logs) junitCase {
 	}
 	if s.attempt > 0 && s.status != reused {
 		c.Output = logOf(logs, s, s.attempt)
+		if s.status == passed {
+			c.Output = c.Output[max(0, len(c.Output)-maxPassedLog):]
+		}
 	}
 	return c
 }

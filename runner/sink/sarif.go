@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net/url"
-	"path"
+	"path/filepath"
 
 	"prdrunner/checkpoint/state"
 	"prdrunner/runner/view"
@@ -74,18 +74,15 @@ func writeSARIF(w io.Writer, a *account, o Options) error {
 			if f.File == "" {
 				continue
 			}
-			rule := f.Workstream
-			if f.Gate != "" {
-				rule = f.Gate
-			}
+			rule := view.FailedStep(f)
 			if !known[rule] {
 				known[rule] = true
 				run.Tool.Driver.Rules = append(run.Tool.Driver.Rules, sarifRule{rule})
 			}
-			run.Results = append(run.Results, newSARIFResult(rule, level, path.Join(o.Below, string(f.File)), f))
+			run.Results = append(run.Results, newSARIFResult(rule, level, view.FileBelow(o.Below, f), f))
 		}
 	}
-	add("error", a.ending.Failed)
+	add("error", a.ending.Failures())
 	add("warning", a.ending.Allowed)
 	if err := json.NewEncoder(w).Encode(sarifLog{sarifSchema, "2.1.0", []sarifRun{run}}); err != nil {
 		return fmt.Errorf("write errors: %w", err)
@@ -94,7 +91,11 @@ func writeSARIF(w io.Writer, a *account, o Options) error {
 }
 
 func newSARIFResult(rule, level, file string, f state.Failure) sarifResult {
-	at := sarifPhysical{Artifact: sarifArtifact{(&url.URL{Path: file}).String()}}
+	uri := url.URL{Path: filepath.ToSlash(file)}
+	if filepath.IsAbs(file) {
+		uri.Scheme = "file"
+	}
+	at := sarifPhysical{Artifact: sarifArtifact{uri.String()}}
 	if f.Line > 0 {
 		at.Region = &sarifRegion{f.Line, max(0, f.Column)}
 	}

@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"prdrunner/checkpoint/state"
+	"prdrunner/checkpoint/store"
 	"prdrunner/runner"
 	"prdrunner/runner/view"
 )
@@ -47,13 +48,6 @@ type Options struct {
 	Below string
 	// Append adds to a file that another program reads and empties, instead of replacing it.
 	Append bool
-}
-
-// Sink is a view of a run that writes a file.
-type Sink interface {
-	view.View
-	// Path is the file.
-	Path() string
 }
 
 // ForeignError is a file that was not written by a sink of that kind, and would be replaced.
@@ -84,13 +78,16 @@ func forms(k Kind) form {
 		return form{resultOpening, writeResult}
 	case Events:
 	}
-	return form{opening: `{"format_version":"` + view.StreamFormat + `"`}
+	return form{opening: `{"format_version":"`}
 }
 
-// Open returns the sink that writes to a path. The file is written when the run begins, and,
-// but for events, again when it has ended. Open makes missing directories. It returns a
+// Open returns the view that writes a run to a path. The file is written when the run begins,
+// and, but for events, again when it has ended. Open makes missing directories. It returns a
 // *ForeignError for a file that must not be replaced.
-func Open(k Kind, path string, o Options) (Sink, error) {
+func Open(k Kind, path string, o Options) (view.View, error) {
+	if to, err := filepath.EvalSymlinks(path); err == nil {
+		path = to
+	}
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return nil, fmt.Errorf("write %s: %w", path, err)
 	}
@@ -101,10 +98,10 @@ func Open(k Kind, path string, o Options) (Sink, error) {
 		}
 	}
 	if k == Events {
-		f := &lazyFile{path: path}
+		f := &lazyFile{kind: k, path: path, opening: form.opening}
 		return &events{View: view.New(view.JSON, view.Options{Out: f, Now: o.Now}), file: f}, nil
 	}
-	return &report{path: path, form: form, o: o}, nil
+	return &report{kind: k, path: path, form: form, o: o}, nil
 }
 
 // checkReplaced returns a *ForeignError for a file that does not begin as one of the kind.
@@ -115,8 +112,8 @@ func checkReplaced(k Kind, path, opening string) error {
 		return nil
 	case err != nil:
 		return fmt.Errorf("write %s: %w", path, err)
-	case !info.Mode().IsRegular():
-		return nil // a pipe or a terminal
+	case !info.Mode().IsRegular(): // one that nobody reads would hold up the run
+		return &ForeignError{k, path}
 	}
 	f, err := os.Open(path)
 	if err != nil {
@@ -138,6 +135,7 @@ func checkReplaced(k Kind, path, opening string) error {
 // by being empty: a reader must not take the file of an earlier run for that of one that was
 // killed.
 type report struct {
+	kind    Kind
 	path    string
 	form    form
 	o       Options
@@ -145,14 +143,11 @@ type report struct {
 	err     error
 }
 
-// Path implements Sink.
-func (r *report) Path() string { return r.path }
-
 // Begin implements runner.View.
 func (r *report) Begin(b runner.Beginning) {
 	r.account = newAccount(b)
 	if !r.o.Append {
-		r.err = replace(r.path, nil)
+		r.err = r.replace(nil)
 	}
 }
 
@@ -175,21 +170,27 @@ func (r *report) End(e runner.Ending) {
 		return
 	}
 	r.account.ending = e
-	if r.account.checkpoint == "" && r.o.State != nil { // nothing was done in this run
-		if st := r.o.State(); st != nil && len(st.Checkpoints) > 0 {
-			r.account.checkpoint = st.Checkpoints[len(st.Checkpoints)-1].ID
-		}
+	if r.o.State != nil {
+		r.account.reconcile(r.o.State())
 	}
 	var text bytes.Buffer
 	err := r.form.write(&text, r.account, r.o)
-	if err == nil {
-		write := replace
-		if r.o.Append {
-			write = appendTo
-		}
-		err = write(r.path, text.Bytes())
+	switch {
+	case err != nil:
+	case r.o.Append:
+		err = appendTo(r.path, text.Bytes())
+	default:
+		err = r.replace(text.Bytes())
 	}
 	r.err = errors.Join(r.err, err)
+}
+
+// replace writes the file, unless something else has written it meanwhile.
+func (r *report) replace(data []byte) error {
+	if err := checkReplaced(r.kind, r.path, r.form.opening); err != nil {
+		return err
+	}
+	return replace(r.path, data)
 }
 
 // Err implements view.View.
@@ -198,19 +199,13 @@ func (r *report) Err() error { return r.err }
 // Close implements view.View.
 func (r *report) Close() {}
 
-// replace writes a file, whole or not at all if it is a regular one.
+// replace writes a file, whole or not at all.
 func replace(path string, data []byte) error {
-	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
-		return appendTo(path, data)
-	}
-	temp, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*")
+	temp, err := os.OpenFile(store.TempName(path), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	if err != nil {
 		return fmt.Errorf("write %s: %w", path, err)
 	}
 	_, err = temp.Write(data)
-	if err == nil {
-		err = temp.Chmod(0o644)
-	}
 	if closed := temp.Close(); err == nil {
 		err = closed
 	}
@@ -224,11 +219,17 @@ func replace(path string, data []byte) error {
 	return nil
 }
 
-// appendTo adds to the end of a file.
+// appendTo adds lines to the end of a file. A last line without an end is ended first.
 func appendTo(path string, data []byte) error {
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o644)
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o644)
 	if err != nil {
 		return fmt.Errorf("write %s: %w", path, err)
+	}
+	var last [1]byte
+	if info, statErr := f.Stat(); statErr == nil && info.Size() > 0 {
+		if _, err := f.ReadAt(last[:], info.Size()-1); err == nil && last[0] != '\n' {
+			data = append([]byte("\n"), data...)
+		}
 	}
 	_, err = f.Write(data)
 	if closed := f.Close(); err == nil {
@@ -246,9 +247,6 @@ type events struct {
 	file *lazyFile
 }
 
-// Path implements Sink.
-func (e *events) Path() string { return e.file.path }
-
 // Close implements view.View.
 func (e *events) Close() {
 	e.View.Close()
@@ -261,13 +259,18 @@ func (e *events) Err() error { return errors.Join(e.View.Err(), e.file.err) }
 // lazyFile is a file that is created at the first write: if the run does not begin, the file
 // of the run before stays.
 type lazyFile struct {
-	path string
-	file *os.File
-	err  error // of Close
+	kind    Kind
+	path    string
+	opening string
+	file    *os.File
+	err     error // of Close
 }
 
 func (f *lazyFile) Write(b []byte) (int, error) {
 	if f.file == nil {
+		if err := checkReplaced(f.kind, f.path, f.opening); err != nil {
+			return 0, err
+		}
 		file, err := os.OpenFile(f.path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o644)
 		if err != nil {
 			return 0, fmt.Errorf("write %s: %w", f.path, err)

@@ -51,7 +51,8 @@ func beginning() runner.Beginning {
 		{Name: "test", Number: 2, Steps: []plan.Step{
 			step("unit", plan.Run, ""), step("tried twice", plan.Run, ""), step("optional", plan.Run, ""), step("never", plan.Blocked, ""), step("sign-off (test)", plan.Run, ""),
 		}},
-		{Name: "only if", Number: 3, Steps: []plan.Step{step("x", plan.Depends, "")}},
+		{Name: "late", Number: 3, Steps: []plan.Step{step("depends", plan.Depends, ""), step("held (depends)", plan.Depends, ""), step("judged", plan.Run, ""), step("bad (judged)", plan.Run, "")}},
+		{Name: "only if", Number: 4, Steps: []plan.Step{step("x", plan.Depends, "")}},
 	}}}
 }
 
@@ -75,6 +76,9 @@ func story() []state.Commit {
 			state.WorkstreamFailed{Workstream: "optional", Error: state.Failure{Workstream: "optional", Message: "not there", File: "b.go"}, Allowed: true},
 		},
 		{state.WorkstreamFailed{Workstream: "unit", Error: broken}, state.GateAsked{Verdict: state.Verdict{Gate: "sign-off (test)"}, Message: "Ship it?"}},
+		{state.WorkstreamStarted{Workstream: "judged", Attempt: 1}},
+		{state.WorkstreamSucceeded{Workstream: "judged", Work: work(1)}, state.GateStarted{Gate: "bad (judged)", Attempt: 1}},
+		{state.GateFailed{Verdict: state.Verdict{Gate: "bad (judged)"}, Error: state.Failure{Workstream: "judged", Gate: "bad (judged)", Message: "it is bad", File: "/usr/include/x.h"}}},
 		{state.CheckpointCreated{ID: "CP-test-1"}, state.PhaseSkipped{Phase: "only if", Reason: "a phase failed"}},
 	}
 	commits := make([]state.Commit, len(events))
@@ -90,7 +94,7 @@ func ending() runner.Ending {
 	c := story()
 	unit, twice, optional := c[9].Events[0].(state.WorkstreamFailed), c[8].Events[0].(state.WorkstreamFailed), c[8].Events[1].(state.WorkstreamFailed)
 	return runner.Ending{
-		Status: state.StatusFailed, Error: &unit.Error, Failed: []state.Failure{twice.Error, unit.Error}, Allowed: []state.Failure{optional.Error},
+		Status: state.StatusFailed, Error: &unit.Error, Failed: []state.Failure{twice.Error, unit.Error, c[12].Events[0].(state.GateFailed).Error, {Message: "the condition of phase late: no such variable"}}, Allowed: []state.Failure{optional.Error},
 		Pause: &state.Pause{Reason: state.PauseApproval, Gates: []string{"sign-off (test)"}}, Duration: 10 * time.Second, Next: []state.Text{"runner approve PRD-009"},
 	}
 }
@@ -103,6 +107,9 @@ func options(t *testing.T) sink.Options {
 		Now: start, Logs: view.Logs{Dir: logs}, Below: "services/pay",
 		State: func() *state.State {
 			return &state.State{
+				Phases: []*state.Phase{{Name: "late", Workstreams: []*state.Workstream{
+					{Name: "depends", Status: state.Completed, Gates: []*state.Gate{{Label: "held (depends)", Status: state.Passed}}},
+				}}},
 				Metrics:  map[string]state.Metric{"coverage": {Value: 81}, "new|one": {Value: "<i>"}},
 				Baseline: map[string]state.Metric{"coverage": {Value: 79}},
 			}
@@ -110,7 +117,7 @@ func options(t *testing.T) sink.Options {
 	}
 }
 
-func play(t *testing.T, s sink.Sink) {
+func play(t *testing.T, s view.View) {
 	t.Helper()
 	s.Begin(beginning())
 	for _, c := range story() {
@@ -255,6 +262,50 @@ func TestOtherFilesStay(t *testing.T) {
 	}
 }
 
+// TestMadeMeanwhile holds that a file stays that something else writes while the run goes on.
+func TestMadeMeanwhile(t *testing.T) {
+	t.Parallel()
+	for _, kind := range []sink.Kind{sink.Events, sink.JUnit} {
+		path := filepath.Join(t.TempDir(), "file")
+		s, err := sink.Open(kind, path, options(t))
+		must(t, err)
+		if kind == sink.JUnit {
+			s.Begin(beginning())
+		}
+		must(t, os.WriteFile(path, []byte("made by a workstream"), 0o600))
+		if kind == sink.Events {
+			s.Begin(beginning())
+		}
+		s.End(ending())
+		s.Close()
+		var foreign *sink.ForeignError
+		if data, err := os.ReadFile(path); string(data) != "made by a workstream" || !errors.As(s.Err(), &foreign) {
+			t.Errorf("%s: %q, %v, %v", kind, data, err, s.Err())
+		}
+	}
+}
+
+// TestLinksStay writes through a symbolic link, and refuses what is not a regular file: a pipe that
+// nobody reads would hold up the run.
+func TestLinksStay(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	must(t, os.WriteFile(filepath.Join(dir, "file"), nil, 0o600))
+	if err := os.Symlink("file", filepath.Join(dir, "link")); err != nil {
+		t.Skip("no links here: ", err)
+	}
+	s, err := sink.Open(sink.Result, filepath.Join(dir, "link"), options(t))
+	must(t, err)
+	play(t, s)
+	if data, err := os.ReadFile(filepath.Join(dir, "file")); err != nil || !strings.HasPrefix(string(data), "status=") {
+		t.Errorf("behind the link: %q, %v", data, err)
+	}
+	var foreign *sink.ForeignError
+	if _, err := sink.Open(sink.Result, dir, options(t)); !errors.As(err, &foreign) {
+		t.Errorf("a directory: %v", err)
+	}
+}
+
 // TestUnwritable holds that a sink that can't be written says so, and no more.
 func TestUnwritable(t *testing.T) {
 	t.Parallel()
@@ -281,7 +332,7 @@ func TestUnwritable(t *testing.T) {
 func TestAppend(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "output")
-	must(t, os.WriteFile(path, []byte("other=1\n"), 0o600))
+	must(t, os.WriteFile(path, []byte("other=1"), 0o600))
 	o := options(t)
 	o.Append = true
 	s, err := sink.Open(sink.Result, path, o)

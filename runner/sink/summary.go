@@ -74,15 +74,16 @@ func (m *markdown) result(a *account) {
 }
 
 func (m *markdown) failures(a *account, o Options) {
-	for i, f := range a.ending.Failed {
+	failures := a.ending.Failures()
+	for i, f := range failures {
 		if i == 0 {
 			m.WriteString("### Failures\n\n")
 		}
 		if i == maxListed {
-			m.printf("… and %d more\n\n", len(a.ending.Failed)-i)
+			m.printf("… and %d more\n\n", len(failures)-i)
 			break
 		}
-		m.printf("**%s**", escape(cmp.Or(f.Gate, f.Workstream, a.PRD)))
+		m.printf("**%s**", escape(cmp.Or(view.FailedStep(f), a.PRD)))
 		if at := view.Location(f); at != "" {
 			m.printf(" at %s", code(at))
 		}
@@ -261,8 +262,9 @@ func escape(text string) string {
 			b.WriteString("&gt;")
 		case '&':
 			b.WriteString("&amp;")
-		case '@', '#': // GitHub makes links and notifications of them
-			fmt.Fprintf(&b, "&#%d;", r)
+		case '@', '#': // with what follows, GitHub would make a notification or a link of them
+			b.WriteRune(r)
+			b.WriteRune('\u2060') // a word joiner, which nobody sees
 		case '\\', '`', '*', '_', '{', '}', '[', ']', '(', ')', '+', '-', '!', '|', '~', '$', ':':
 			b.WriteByte('\\')
 			b.WriteRune(r)

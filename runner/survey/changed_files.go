@@ -83,7 +83,7 @@ func (s *Surveyor) compareWithEnd(ctx context.Context, f *plan.Facts, e *runEnd)
 	var unknown []string
 	s.lastCapture, s.endListing = captured, was
 	f.ChangedFiles = slices.DeleteFunc(changes, func(c workspace.Change) bool {
-		if c.Path == s.planFile {
+		if slices.Contains(s.ownFiles, c.Path) {
 			return true
 		}
 		leftOut := c.From == nil && slices.Contains(was.LeftOut, c.Path)
@@ -99,7 +99,7 @@ func (s *Surveyor) compareWithEnd(ctx context.Context, f *plan.Facts, e *runEnd)
 		f.NoCaptureReason = "captures leave out " + text.Enumerate(unknown)
 		return nil
 	}
-	blind, err := e.describeUncovered(ctx, s.planFile, was)
+	blind, err := e.describeUncovered(ctx, s.ownFiles, was)
 	if err != nil {
 		return err
 	}
@@ -120,7 +120,7 @@ func (s *Surveyor) judgesAnything() bool {
 
 // describeUncovered says which files a capture of the whole workspace does not cover. It
 // returns "" if the capture covers all files.
-func (e *runEnd) describeUncovered(ctx context.Context, planned string, was *workspace.Listing) (string, error) {
+func (e *runEnd) describeUncovered(ctx context.Context, own []string, was *workspace.Listing) (string, error) {
 	is := e.is
 	if e.st.RunCapture.InGit() && e.files.Git() == nil {
 		return "captures leave out what nothing declares, since they are made without git now", nil
@@ -141,7 +141,7 @@ func (e *runEnd) describeUncovered(ctx context.Context, planned string, was *wor
 	if err != nil {
 		return "", fmt.Errorf("look at the workspace: %w", err)
 	}
-	ignored = slices.DeleteFunc(ignored, func(path string) bool { return path == planned })
+	ignored = slices.DeleteFunc(ignored, func(path string) bool { return slices.Contains(own, path) })
 	if len(ignored) > 0 {
 		return "captures leave out " + text.Enumerate(ignored) + ", which git ignores", nil
 	}

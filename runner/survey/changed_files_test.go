@@ -98,7 +98,7 @@ func TestChangedFiles(t *testing.T) {
 			p.remove("b")
 		}, changes: "a modified, b deleted, new added"},
 		{name: "the plan file is new", before: end, after: func(p *project) {
-			p.planFile = "saved.plan"
+			p.ownFiles = []string{"saved.plan"}
 			p.save("saved.plan", "plan")
 		}},
 		{name: "an artifact was recorded after the capture", before: func(p *project) {
@@ -138,7 +138,7 @@ func TestChangedFiles(t *testing.T) {
 			p.save("x.log", "x")
 		}, reason: "captures leave out x.log, which git ignores"},
 		{name: "git ignores the plan file", git: true, before: func(p *project) { p.end() }, after: func(p *project) {
-			p.planFile = "plan.log"
+			p.ownFiles = []string{"other", "plan.log"}
 			p.save("plan.log", "x")
 		}},
 		{name: "git is no longer used", git: true, before: func(p *project) { p.end() }, after: func(p *project) {

@@ -27,7 +27,7 @@ type project struct {
 	session  *checkpoint.Session
 	files    *workspace.Workspace
 	p        *pipeline.Pipeline
-	planFile string
+	ownFiles []string
 	texts    map[string]string // the texts that the test has saved, by digest
 }
 
@@ -176,7 +176,7 @@ func (p *project) state() *state.State { return p.session.State() }
 // surveyor returns a surveyor that replaces "secret" in names.
 func (p *project) surveyor() *survey.Surveyor {
 	mask := func(text string) string { return strings.ReplaceAll(text, "secret", "***") }
-	return survey.New(p.files, p.store.Objects(), p.p, p.planFile, mask)
+	return survey.New(p.files, p.store.Objects(), p.p, p.ownFiles, mask)
 }
 
 // gather gathers the facts for a whole plan.

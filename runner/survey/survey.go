@@ -48,7 +48,7 @@ type Surveyor struct {
 	MadeByCallers func() map[string][]string
 	// MissingSession is the fact of that name in plan.Facts.
 	MissingSession func(ws *pipeline.Workstream, rec *state.Workstream) string
-	planFile       string              // the plan file, which never counts as a changed file
+	ownFiles       []string            // files that Runner itself writes, which never count as changed
 	mask           func(string) string // hides sensitive values in file names, because names are recorded
 
 	owners    map[string]string         // the workstream that recorded an artifact last and whose work is done, by path
@@ -67,11 +67,11 @@ type Surveyor struct {
 	changesSince  map[string]string  // how endListing differs from earlier captures, by the digest of their listing
 }
 
-// New returns a surveyor of the files in w. The plan file, "" for none, is relative to the
-// workspace. mask hides sensitive values in names.
-func New(w *workspace.Workspace, kept *objects.Store, p *pipeline.Pipeline, planFile string, mask func(string) string) *Surveyor {
+// New returns a surveyor of the files in w. ownFiles are files that Runner itself writes there,
+// such as the plan; they are relative to the workspace. mask hides sensitive values in names.
+func New(w *workspace.Workspace, kept *objects.Store, p *pipeline.Pipeline, ownFiles []string, mask func(string) string) *Surveyor {
 	met := newLinks(w)
-	return &Surveyor{files: w, objects: kept, p: p, ownership: plan.NewOwnership(p, met), planFile: planFile, mask: mask, links: met}
+	return &Surveyor{files: w, objects: kept, p: p, ownership: plan.NewOwnership(p, met), ownFiles: ownFiles, mask: mask, links: met}
 }
 
 // SetPipeline replaces the pipeline, while nothing else uses the surveyor.

@@ -1,7 +1,9 @@
 package view
 
 import (
+	"cmp"
 	"fmt"
+	"path"
 	"path/filepath"
 	"strings"
 
@@ -55,12 +57,12 @@ func (v *plain) printTail(log string) {
 		v.page.printf("      %s\n", err.Error())
 		return
 	}
-	path := filepath.Join(v.logs.Name, log)
+	shown := filepath.Join(v.logs.Name, log)
 	if len(lines) == 0 {
-		v.page.printf("      log: %s (empty)\n", path)
+		v.page.printf("      log: %s (empty)\n", shown)
 		return
 	}
-	v.page.printf("      log: %s\n", path)
+	v.page.printf("      log: %s\n", shown)
 	for _, line := range lines {
 		v.page.printf("      %s %s\n", v.page.paint(dim, "│"), line)
 	}
@@ -92,12 +94,21 @@ func Location(f state.Failure) string {
 	return s
 }
 
+// FailedStep returns the gate, or else the workstream, that failed; "" if neither did.
+func FailedStep(f state.Failure) string { return cmp.Or(f.Gate, f.Workstream) }
+
+// FileBelow returns the file of a failure relative to a directory that the workspace is below,
+// slash-separated. An absolute path stays as it is.
+func FileBelow(dir string, f state.Failure) string {
+	if filepath.IsAbs(string(f.File)) {
+		return string(f.File)
+	}
+	return path.Join(dir, filepath.ToSlash(string(f.File)))
+}
+
 // Summary returns a failure in one line: WS3: file:45: message.
 func Summary(f state.Failure) string {
-	who := f.Workstream
-	if f.Gate != "" {
-		who = f.Gate
-	}
+	who := FailedStep(f)
 	s := location(f) + OneLine(string(f.Message))
 	if who == "" {
 		return s
@@ -133,7 +144,7 @@ func (v *plain) printEnd(e runner.Ending) {
 		v.page.printf("%s %s  %s\n", v.page.paint(yellow, "!"), v.page.paint(bold, v.prd+" stopped"), took)
 	}
 	v.printSums()
-	v.annotate(e.Failed)
+	v.annotate(e.Failures())
 	if len(e.Next) > 0 {
 		v.page.printf("\nNext:\n")
 	}
@@ -187,11 +198,7 @@ func (v *plain) printSums() {
 
 func (v *plain) printEndFailed(e runner.Ending, took painted) {
 	v.page.printf("%s %s  %s\n", v.page.paint(red, "✗"), v.page.paint(bold, v.prd+" failed"), took)
-	failures := e.Failed
-	if len(failures) == 0 && e.Error != nil {
-		failures = []state.Failure{*e.Error}
-	}
-	for _, f := range failures {
+	for _, f := range e.Failures() {
 		v.page.printf("  %s\n", Summary(f))
 	}
 }

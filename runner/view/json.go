@@ -18,12 +18,15 @@ const StreamFormat = "1.0"
 // jsonView prints one JSON object per line: run.begin, then every event of every commit as
 // in the journal, run.warning between them, and run.end.
 type jsonView struct {
-	out output
-	now func() time.Time
-	buf bytes.Buffer
+	out    output
+	now    func() time.Time
+	buf    bytes.Buffer
+	markup bool // a CI system reads the output
 }
 
-func newJSON(o Options) *jsonView { return &jsonView{out: output{w: o.Out}, now: o.Now} }
+func newJSON(o Options) *jsonView {
+	return &jsonView{out: output{w: o.Out}, now: o.Now, markup: o.Markup != nil}
+}
 
 // head holds the fields at the beginning of every line.
 type head struct {
@@ -161,7 +164,11 @@ func (v *jsonView) printLine(x any) {
 }
 
 func (v *jsonView) writeBuffer() {
-	_, _ = v.out.Write(CleanJSON(v.buf.Bytes())) // Err returns the error
+	lines := CleanJSON(v.buf.Bytes())
+	if v.markup { // only a string can hold that, and GitHub takes it for a command
+		lines = bytes.ReplaceAll(lines, []byte("##["), []byte(`##\u005b`))
+	}
+	_, _ = v.out.Write(lines) // Err returns the error
 	v.buf.Reset()
 }
 

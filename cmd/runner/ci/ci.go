@@ -8,7 +8,6 @@ package ci
 
 import (
 	"fmt"
-	"path"
 	"path/filepath"
 	"strings"
 	"time"
@@ -114,20 +113,16 @@ func (g github) Annotate(f state.Failure) string {
 	var properties []string
 	add := func(name, value string) { properties = append(properties, name+"="+escapeProperty(value)) }
 	if f.File != "" {
-		add("file", path.Join(g.below, string(f.File)))
+		add("file", view.OneLine(view.FileBelow(g.below, f)))
 	}
 	if f.Line > 0 {
 		add("line", fmt.Sprint(f.Line))
 	}
-	if f.Line > 0 && f.Column > 0 {
+	if f.Column > 0 {
 		add("col", fmt.Sprint(f.Column))
 	}
-	who := f.Workstream
-	if f.Gate != "" {
-		who = f.Gate
-	}
-	if who != "" {
-		add("title", who)
+	if who := view.FailedStep(f); who != "" {
+		add("title", view.OneLine(who))
 	}
 	return strings.TrimSpace("::error "+strings.Join(properties, ",")) + "::" + escapeData(view.Clean(string(f.Message)))
 }
