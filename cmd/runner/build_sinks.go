@@ -73,6 +73,9 @@ func (b *build) openSinks() error {
 		if *f.name == "" {
 			continue
 		}
+		if *f.name == advice.StandardStream {
+			return advice.With(advice.Usagef("--%s needs a file: standard output shows the run", f.kind), "`--output json` prints its events there")
+		}
 		path := withoutLinks(b.env.Path(*f.name))
 		if other, ok := taken[path]; ok {
 			return advice.With(advice.Usagef("--%s and --%s name the same file, %s", other, f.kind, *f.name), "give each a file of its own")

@@ -228,6 +228,9 @@ func (a *account) reconcile(st *state.State) {
 		a.checkpoint = st.Checkpoints[n-1].ID
 	}
 	for _, s := range a.steps {
+		if rec := st.Workstream(s.name); s.status == allowed && s.failure.Message == "" && rec != nil && rec.Error != nil { // it failed in an earlier run
+			s.failure = *rec.Error
+		}
 		if s.status != pending && s.status != started {
 			continue
 		}

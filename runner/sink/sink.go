@@ -17,6 +17,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"prdrunner/checkpoint/state"
@@ -85,7 +86,7 @@ func forms(k Kind) form {
 // and, but for events, again when it has ended. Open makes missing directories. It returns a
 // *ForeignError for a file that must not be replaced.
 func Open(k Kind, path string, o Options) (view.View, error) {
-	if to, err := filepath.EvalSymlinks(path); err == nil {
+	if to, err := filepath.EvalSymlinks(path); err == nil && !isStream(path) {
 		path = to
 	}
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
@@ -107,7 +108,10 @@ func Open(k Kind, path string, o Options) (view.View, error) {
 // checkReplaced returns a *ForeignError for a file that does not begin as one of the kind.
 func checkReplaced(k Kind, path, opening string) error {
 	info, err := os.Stat(path)
+	link, _ := os.Lstat(path)
 	switch {
+	case isStream(path), errors.Is(err, fs.ErrNotExist) && link != nil: // what such a link names can't be told
+		return &ForeignError{k, path}
 	case errors.Is(err, fs.ErrNotExist):
 		return nil
 	case err != nil:
@@ -129,6 +133,12 @@ func checkReplaced(k Kind, path, opening string) error {
 		return fmt.Errorf("write %s: %w", path, err)
 	}
 	return &ForeignError{k, path}
+}
+
+// isStream reports whether a path names a stream of a process, such as /dev/stdout, whichever
+// file is behind it.
+func isStream(path string) bool {
+	return strings.HasPrefix(path, "/dev/") || strings.HasPrefix(path, "/proc/")
 }
 
 // report is a sink that writes its file when the run has ended. Until then the file says so

@@ -300,9 +300,12 @@ func TestLinksStay(t *testing.T) {
 	if data, err := os.ReadFile(filepath.Join(dir, "file")); err != nil || !strings.HasPrefix(string(data), "status=") {
 		t.Errorf("behind the link: %q, %v", data, err)
 	}
-	var foreign *sink.ForeignError
-	if _, err := sink.Open(sink.Result, dir, options(t)); !errors.As(err, &foreign) {
-		t.Errorf("a directory: %v", err)
+	must(t, os.Symlink("nowhere", filepath.Join(dir, "dangling")))
+	for _, path := range []string{dir, filepath.Join(dir, "dangling"), "/dev/stdout", "/proc/self/fd/1"} {
+		var foreign *sink.ForeignError
+		if _, err := sink.Open(sink.Result, path, options(t)); !errors.As(err, &foreign) {
+			t.Errorf("%s: %v", path, err)
+		}
 	}
 }
 

@@ -31,7 +31,8 @@ func writeSummary(w io.Writer, a *account, o Options) error {
 	var m markdown
 	m.WriteString(summaryOpening)
 	m.result(a)
-	m.failures(a, o)
+	m.failures("Failures", a.ending.Failures(), a, o)
+	m.failures("Failures that are allowed", a.ending.Allowed, a, o)
 	m.phases(a)
 	if o.State != nil {
 		m.metrics(o.State())
@@ -73,11 +74,10 @@ func (m *markdown) result(a *account) {
 	}
 }
 
-func (m *markdown) failures(a *account, o Options) {
-	failures := a.ending.Failures()
+func (m *markdown) failures(title string, failures []state.Failure, a *account, o Options) {
 	for i, f := range failures {
 		if i == 0 {
-			m.WriteString("### Failures\n\n")
+			m.printf("### %s\n\n", title)
 		}
 		if i == maxListed {
 			m.printf("… and %d more\n\n", len(failures)-i)

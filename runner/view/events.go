@@ -161,7 +161,7 @@ func (v *plain) printLog(name string) {
 	if text == "" {
 		return
 	}
-	begin, end := v.markup.Fold(v.page.oneLine("log: " + filepath.Join(v.logs.Name, name)))
+	begin, end := v.markup.Fold(v.page.oneLine("output: " + filepath.Join(v.logs.Name, name)))
 	v.page.WriteString(begin + "\n")
 	for line := range strings.Lines(text) {
 		v.page.printf("      %s %s\n", v.page.paint(dim, "│"), line)

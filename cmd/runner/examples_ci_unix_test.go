@@ -1,3 +1,5 @@
+//go:build unix
+
 package main
 
 import (
@@ -5,7 +7,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"syscall"
@@ -32,9 +33,6 @@ type job struct {
 
 func newCIJobs(t *testing.T) *ciJobs {
 	t.Helper()
-	if runtime.GOOS == "windows" {
-		t.Skip("the steps are scripts of bash")
-	}
 	if _, err := exec.LookPath("bash"); err != nil {
 		t.Skip("there is no bash")
 	}
