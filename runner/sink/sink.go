@@ -17,6 +17,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -138,7 +139,7 @@ func checkReplaced(k Kind, path, opening string) error {
 // isStream reports whether a path names a stream of a process, such as /dev/stdout, whichever
 // file is behind it.
 func isStream(path string) bool {
-	return strings.HasPrefix(path, "/dev/") || strings.HasPrefix(path, "/proc/")
+	return slices.Contains([]string{"/dev/stdin", "/dev/stdout", "/dev/stderr"}, path) || strings.HasPrefix(path, "/dev/fd/") || strings.HasPrefix(path, "/proc/")
 }
 
 // report is a sink that writes its file when the run has ended. Until then the file says so
@@ -192,7 +193,7 @@ func (r *report) End(e runner.Ending) {
 	default:
 		err = r.replace(text.Bytes())
 	}
-	r.err = errors.Join(r.err, err)
+	r.err = err // what could not be written at the beginning does not matter any more
 }
 
 // replace writes the file, unless something else has written it meanwhile.
