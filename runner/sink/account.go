@@ -178,11 +178,6 @@ func (a *account) applyToWorkstream(at time.Time, e state.Event) bool {
 		a.step(e.Workstream).end(at, waiting, string(e.Error.Message))
 	case state.WorkstreamInvalidated:
 		a.step(e.Workstream).end(at, pending, string(e.Reason))
-		for _, s := range a.steps {
-			if s.owner == e.Workstream {
-				s.end(at, pending, string(e.Reason))
-			}
-		}
 	case state.WorkstreamResolved:
 		if e.Resolution == state.ResolvedDone {
 			a.step(e.Workstream).end(at, passed, string(e.Reason))
@@ -218,8 +213,9 @@ func (a *account) applyToGate(at time.Time, e state.Event) {
 	}
 }
 
-// reconcile gives the steps of which no event told anything the status that they have in the
-// state of the session at the end of the run.
+// reconcile gives the steps of which no event told the end the status that they have in the
+// state of the session at the end of the run: those that nothing had to be done for, and gates
+// whose workstream runs again.
 func (a *account) reconcile(st *state.State) {
 	if st == nil {
 		return
@@ -228,20 +224,38 @@ func (a *account) reconcile(st *state.State) {
 		a.checkpoint = st.Checkpoints[n-1].ID
 	}
 	for _, s := range a.steps {
-		if rec := st.Workstream(s.name); s.status == allowed && s.failure.Message == "" && rec != nil && rec.Error != nil { // it failed in an earlier run
-			s.failure = *rec.Error
+		if gate := st.Gate(s.name); s.gate && gate != nil {
+			s.reconcileGate(gate)
 		}
-		if s.status != pending && s.status != started {
-			continue
+		if rec := st.Workstream(s.name); !s.gate && rec != nil {
+			s.reconcileWorkstream(rec)
 		}
-		switch rec, gate := st.Workstream(s.name), st.Gate(s.name); {
-		case !s.gate && rec != nil && rec.Status == state.Skipped, s.gate && gate != nil && gate.Status == state.Skipped:
-			s.status = skipped
-		case !s.gate && rec != nil && rec.Done(), s.gate && gate != nil && gate.Status == state.Passed:
-			s.status, s.reason = reused, "unchanged"
-		case s.gate && gate != nil && gate.Status == state.Waiting:
-			s.status, s.reason = waiting, "waits for an approval"
-		}
+	}
+}
+
+func (s *step) reconcileWorkstream(rec *state.Workstream) {
+	switch {
+	case s.status == allowed && s.failure.Message == "" && rec.Error != nil: // it failed in an earlier run
+		s.failure = *rec.Error
+	case s.status != pending && s.status != started:
+	case rec.Status == state.Skipped:
+		s.status = skipped
+	case rec.Done():
+		s.status, s.reason = reused, "unchanged"
+	}
+}
+
+func (s *step) reconcileGate(rec *state.Gate) {
+	switch {
+	case rec.Status == state.Pending && (s.status == passed || s.status == reused):
+		s.status, s.reason = pending, ""
+	case s.status != pending && s.status != started:
+	case rec.Status == state.Skipped:
+		s.status = skipped
+	case rec.Status == state.Passed:
+		s.status, s.reason = reused, "unchanged"
+	case rec.Status == state.Waiting:
+		s.status, s.reason = waiting, "waits for an approval"
 	}
 }
 

@@ -353,7 +353,13 @@ func TestAppend(t *testing.T) {
 func TestWithoutPlan(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "junit.xml")
-	s, err := sink.Open(sink.JUnit, path, options(t))
+	o := options(t)
+	o.State = func() *state.State {
+		return &state.State{Phases: []*state.Phase{{Name: "all", Workstreams: []*state.Workstream{
+			{Name: `each["a"]`, Status: state.Uncertain, Gates: []*state.Gate{{Label: `lint (each["a"])`, Status: state.Pending}}},
+		}}}}
+	}
+	s, err := sink.Open(sink.JUnit, path, o)
 	must(t, err)
 	s.Begin(runner.Beginning{PRD: "PRD-009"})
 	for _, e := range []state.Event{
@@ -364,7 +370,7 @@ func TestWithoutPlan(t *testing.T) {
 		state.PhaseExpanded{Phase: "all", Shape: state.Shape{Phases: []state.PhaseShape{{Name: "all", Gates: []string{"ok"}, Workstreams: []state.WorkstreamShape{
 			{Name: "first"}, {Name: `each["a"]`, Gates: []string{"lint"}},
 		}}}}},
-		state.WorkstreamStarted{Workstream: `each["a"]`, Attempt: 1}, state.WorkstreamUncertain{Workstream: `each["a"]`, Error: state.Failure{Message: "who knows"}},
+		state.WorkstreamStarted{Workstream: `each["a"]`, Attempt: 1}, state.GatePassed{Verdict: state.Verdict{Gate: `lint (each["a"])`}}, state.WorkstreamUncertain{Workstream: `each["a"]`, Error: state.Failure{Message: "who knows"}},
 		state.GateRejected{Verdict: state.Verdict{Gate: "ok (all)"}, Reason: "no"},
 	} {
 		s.Commit(state.Commit{Time: start(), Events: []state.Event{e}})
