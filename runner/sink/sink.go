@@ -4,7 +4,7 @@
 //
 // What is shown on a terminal or in a log, package view prints. What a run did, step by
 // step, account.go gathers from the events; each other file writes one form of it. A sink
-// never fails a run: Sink.Err says what could not be written.
+// never fails a run: the Err of its view says what could not be written.
 //
 // Begin with Open. To write another form, add a Kind and its row in forms.
 package sink
