@@ -147,9 +147,9 @@ func (m *model) comesTo(g histGate, owner string) bool {
 }
 
 // pausedBefore reports whether a pause kept the run from its last phase. Even if all work
-// of the last phase is done, the run has not checked that.
+// of the last phase is done, the run has not checked that. The review comes before the first phase.
 func (m *model) pausedBefore() bool {
-	return m.run.asked && (m.run.phase < len(m.h.Phases)-1 || !m.reviewPasses())
+	return m.run.asked && (m.run.phase < len(m.h.Phases)-1 || m.run.unreviewed || !m.reviewPasses())
 }
 
 func (m *model) complete() bool {

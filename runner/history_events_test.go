@@ -41,7 +41,7 @@ func (m *model) apply(e state.Event) error {
 	case state.BudgetRaised:
 		err = m.raised(e)
 	case state.PauseAsked:
-		m.run.asked, m.run.paused = true, true
+		m.run.asked, m.run.paused, m.run.unreviewed = true, true, !m.reviewPasses()
 		m.stop()
 	case state.SessionPaused:
 		err = m.end(e, state.StatusPaused)

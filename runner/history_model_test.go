@@ -99,36 +99,37 @@ type modelGate struct {
 
 // modelRun is the state of the present build.
 type modelRun struct {
-	act      act
-	number   int
-	log      map[string]deed
-	forced   map[string]bool // workstreams, and phases whose gates are judged again
-	allowed  map[string]bool // nil: all
-	left     map[string]bool // workstreams that the plan blocks because they were not chosen
-	moved    bool            // whether a file has changed since the last run ended
-	tries    map[string]int  // attempts at a workstream
-	over     map[string]bool // workstreams that have ended in this run
-	retries  map[string]bool
-	skipped  map[string]bool // workstreams that this run has skipped
-	verified map[string]state.Resolution
-	why      map[string]reason // the expected reasons for the decisions of the plan
-	next     map[int]bool      // the phases of which the plan has the next iteration
-	foreseen string            // the first phase of which the plan knows that it fails; "": none
-	phase    int               // the phase entered last
-	asked    bool              // a pause was asked for
-	reviewed bool              // the review has begun
-	failures []string
-	halted   bool
-	stopped  bool            // halted by more than a failure
-	failing  bool            // halted by a failure
-	fastIn   map[int]bool    // the phases that a failure halted; true: while workstreams ran
-	paused   bool            // for another reason than a failure, which is stronger
-	asking   map[string]bool // once steps that have become uncertain in this run
-	toRaise  []string        // budgets that the run must raise before anything starts
-	takes    map[string]bool // results and verdicts that the plan invalidates and that are not invalidated yet
-	signal   bool
-	excluded bool
-	ended    state.Kind
+	act        act
+	number     int
+	log        map[string]deed
+	forced     map[string]bool // workstreams, and phases whose gates are judged again
+	allowed    map[string]bool // nil: all
+	left       map[string]bool // workstreams that the plan blocks because they were not chosen
+	moved      bool            // whether a file has changed since the last run ended
+	tries      map[string]int  // attempts at a workstream
+	over       map[string]bool // workstreams that have ended in this run
+	retries    map[string]bool
+	skipped    map[string]bool // workstreams that this run has skipped
+	verified   map[string]state.Resolution
+	why        map[string]reason // the expected reasons for the decisions of the plan
+	next       map[int]bool      // the phases of which the plan has the next iteration
+	foreseen   string            // the first phase of which the plan knows that it fails; "": none
+	phase      int               // the phase entered last
+	asked      bool              // a pause was asked for
+	unreviewed bool              // it was asked for before the review had passed
+	reviewed   bool              // the review has begun
+	failures   []string
+	halted     bool
+	stopped    bool            // halted by more than a failure
+	failing    bool            // halted by a failure
+	fastIn     map[int]bool    // the phases that a failure halted; true: while workstreams ran
+	paused     bool            // for another reason than a failure, which is stronger
+	asking     map[string]bool // once steps that have become uncertain in this run
+	toRaise    []string        // budgets that the run must raise before anything starts
+	takes      map[string]bool // results and verdicts that the plan invalidates and that are not invalidated yet
+	signal     bool
+	excluded   bool
+	ended      state.Kind
 }
 
 func newModel(h *history, v variation, tree map[string]string) *model {
