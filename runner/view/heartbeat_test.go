@@ -2,6 +2,7 @@ package view_test
 
 import (
 	"bytes"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -12,17 +13,37 @@ import (
 	"prdrunner/runner/view"
 )
 
+// lockedBuffer is a buffer that several goroutines use.
+type lockedBuffer struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+// Write implements io.Writer.
+func (b *lockedBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buf.Write(p)
+}
+
+// take returns what was written since the last call.
+func (b *lockedBuffer) take() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	defer b.buf.Reset()
+	return b.buf.String()
+}
+
 // TestHeartbeat holds that a view says what goes on each time that it has printed nothing for
 // the interval, and not before.
 func TestHeartbeat(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		var buf bytes.Buffer
+		var buf lockedBuffer
 		v := view.New(view.Auto, view.Options{Out: &buf, Now: time.Now, Heartbeat: 30 * time.Second})
 		printed := func() string {
 			synctest.Wait()
-			defer buf.Reset()
-			return buf.String()
+			return buf.take()
 		}
 		commit := func(e ...state.Event) { v.Commit(state.Commit{Time: time.Now(), Events: e}) }
 		steps := []plan.Step{{Kind: plan.WorkstreamStep, Name: "a"}, {Kind: plan.WorkstreamStep, Name: "b"}, {Kind: plan.WorkstreamStep, Name: "c"}}
