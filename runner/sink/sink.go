@@ -1,12 +1,12 @@
-// Package sink writes what a run did to files, for programs that know nothing of Runner: its
-// events as JSON lines, its steps as test results (JUnit), its errors as SARIF, a summary as
-// Markdown, and its result as NAME=value lines.
+// Package sink writes runs to files, for programs that do not know Runner. A Kind is a form
+// of such a file: events as JSON lines, test results of JUnit, errors as SARIF, a summary in
+// Markdown, or the result as NAME=value lines.
 //
-// What is shown on a terminal or in a log, package view prints. What a run did, step by
-// step, account.go gathers from the events; each other file writes one form of it. A sink
-// never fails a run: the Err of its view says what could not be written.
+// Package view prints a run on a terminal or in a log. This package gathers in account.go
+// what each step did, and has one file for each form. A sink never fails a run: the Err of
+// its view returns what could not be written.
 //
-// Begin with Open. To write another form, add a Kind and its row in forms.
+// Begin with Open. To write another form, add a Kind and a case in forms.
 package sink
 
 import (

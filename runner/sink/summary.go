@@ -25,8 +25,8 @@ const (
 	maxText     = 1000 // characters of a text from outside
 )
 
-// writeSummary writes what people want to know of a run, as Markdown: its result, what they
-// can type next, the failures, the phases, metrics, what was reused, and what took longest.
+// writeSummary writes a summary of the run as Markdown, with one section for each function
+// that it calls.
 func writeSummary(w io.Writer, a *account, o Options) error {
 	var m markdown
 	m.WriteString(summaryOpening)

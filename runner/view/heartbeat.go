@@ -29,23 +29,7 @@ func newHeartbeat(o Options) *heartbeat {
 // Begin implements runner.View.
 func (v *heartbeat) Begin(b runner.Beginning) {
 	v.print(func() { v.plain.Begin(b) })
-	timer, done, ended := time.NewTimer(v.every), make(chan struct{}), make(chan struct{})
-	v.stop = sync.OnceFunc(func() {
-		timer.Stop()
-		close(done)
-		<-ended
-	})
-	go func() {
-		defer close(ended)
-		for {
-			select {
-			case <-done:
-				return
-			case <-timer.C:
-				timer.Reset(v.beat())
-			}
-		}
-	}()
+	v.stop = repeatedly(v.every, v.beat)
 }
 
 // beat prints what goes on if nothing was printed for long enough, and returns the time until

@@ -57,31 +57,38 @@ func (v *live) Begin(b runner.Beginning) {
 	defer v.mu.Unlock()
 	v.plain.printBegin(b)
 	v.draw()
-	ticker, done, ended := time.NewTicker(frameInterval), make(chan struct{}), make(chan struct{})
-	v.stop = sync.OnceFunc(func() {
-		ticker.Stop()
-		close(done)
-		<-ended
-	})
+	v.stop = repeatedly(frameInterval, v.tick)
+}
+
+// repeatedly calls a function in a goroutine, for the first time after a while, and then after
+// the time that it returns each time. stop ends that, and waits for a call that runs.
+func repeatedly(first time.Duration, do func() (next time.Duration)) (stop func()) {
+	timer, done, ended := time.NewTimer(first), make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(ended)
 		for {
 			select {
 			case <-done:
 				return
-			case <-ticker.C:
-				v.tick()
+			case <-timer.C:
+				timer.Reset(do())
 			}
 		}
 	}()
+	return sync.OnceFunc(func() {
+		timer.Stop()
+		close(done)
+		<-ended
+	})
 }
 
-func (v *live) tick() {
+func (v *live) tick() (next time.Duration) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if v.changed || v.now().Sub(v.shown) >= clockInterval {
 		v.draw()
 	}
+	return frameInterval
 }
 
 // Commit implements runner.View.
