@@ -37,6 +37,7 @@ type buildOptions struct {
 	yes         bool
 	dryRun      bool
 	verbose     bool
+	stream      bool
 	raiseBudget bool
 	sinks       sinkOptions
 	heartbeat   time.Duration
@@ -82,6 +83,9 @@ with the rest.`,
 			if err := refuseChoicesWithPlan(cmd, o); err != nil {
 				return err
 			}
+			if o.stream && env.Options.Output == string(view.Quiet) {
+				return advice.With(advice.Usagef("--stream shows what workstreams print, and --output quiet only failures"), "leave one of them out; `runner logs PRD -f` follows a run elsewhere")
+			}
 			if !o.fresh {
 				resumeForOnly(&o.resume, o.selection)
 			}
@@ -102,7 +106,8 @@ with the rest.`,
 	flags.BoolVar(&o.yes, "yes", false, "do not ask for confirmation; never approves a gate")
 	flags.BoolVar(&o.dryRun, "dry-run", false, "show the plan, and change nothing")
 	flags.DurationVar(&o.heartbeat, "heartbeat", 30*time.Second, "without a terminal, say what goes on after so long without output; 0: never")
-	flags.BoolVarP(&o.verbose, "verbose", "v", false, "also show starts and every checkpoint")
+	flags.BoolVar(&o.stream, "stream", false, "show what workstreams and gates print, while they run; with --events and --output json: as events of the kind run.output")
+	flags.BoolVarP(&o.verbose, "verbose", "v", false, "also show starts, every checkpoint, and what workstreams and gates print")
 	cmd.MarkFlagsMutuallyExclusive("resume", "fresh")
 	return cmd
 }
@@ -426,6 +431,11 @@ func (b *build) share(shown view.View) (end func()) {
 	return b.env.Stderr.Share(h)
 }
 
+// streams reports whether the view shows what the steps print.
+func (b *build) streams() bool {
+	return b.options.stream || b.options.verbose && b.env.Options.Output != string(view.JSON)
+}
+
 // heartbeat returns after how long without output the view says what goes on; 0: never. At a
 // terminal people see that by themselves, and may be typing.
 func (b *build) heartbeat() time.Duration {
@@ -444,6 +454,7 @@ func (b *build) newView() view.View {
 		Color:     b.env.Color(b.env.Stdout),
 		Size:      b.env.TerminalSize(b.env.Stdout),
 		Verbose:   b.options.verbose,
+		Stream:    b.streams(),
 		Heartbeat: b.heartbeat(),
 		Markup:    b.markup(),
 	})

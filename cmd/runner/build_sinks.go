@@ -98,7 +98,8 @@ func (b *build) openSink(k sink.Kind, path string, appends bool) error {
 	}
 	logs := b.Store.Layout().LogsDir(b.Pipeline.ID)
 	s, err := sink.Open(k, path, sink.Options{
-		Now: b.env.Now, Logs: view.Logs{Dir: logs, Name: b.env.Display(logs)}, State: b.state, Below: b.options.sinks.job(b.env).Below, Append: appends,
+		Now: b.env.Now, Logs: view.Logs{Dir: logs, Name: b.env.Display(logs)}, State: b.state, Below: b.options.sinks.job(b.env).Below,
+		Append: appends, Stream: b.options.stream,
 	})
 	if foreign := (*sink.ForeignError)(nil); errors.As(err, &foreign) {
 		return advice.With(advice.Usagef("--%s: %v", k, err), "name another file, or remove that one first")

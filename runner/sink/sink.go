@@ -50,6 +50,8 @@ type Options struct {
 	Below string
 	// Append adds to a file that another program reads and empties, instead of replacing it.
 	Append bool
+	// Stream adds to Events what the steps print, while they run.
+	Stream bool
 }
 
 // ForeignError is a file that was not written by a sink of that kind, and would be replaced.
@@ -101,7 +103,7 @@ func Open(k Kind, path string, o Options) (view.View, error) {
 	}
 	if k == Events {
 		f := &lazyFile{kind: k, path: path, opening: form.opening}
-		return &events{View: view.New(view.JSON, view.Options{Out: f, Now: o.Now}), file: f}, nil
+		return &events{View: view.New(view.JSON, view.Options{Out: f, Now: o.Now, Logs: o.Logs, Stream: o.Stream}), file: f}, nil
 	}
 	return &report{kind: k, path: path, form: form, o: o}, nil
 }

@@ -151,7 +151,7 @@ func (v *plain) printCompleted(e state.WorkstreamCompleted) {
 
 // printLog prints the end of a log, folded, where the log of a CI system can fold.
 func (v *plain) printLog(name string) {
-	if v.markup == nil {
+	if v.markup == nil || v.stream != nil { // the output was shown while it came
 		return
 	}
 	text, err := LogEnd(filepath.Join(v.logs.Dir, name))

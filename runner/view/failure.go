@@ -117,6 +117,7 @@ func Summary(f state.Failure) string {
 }
 
 func (v *plain) printEnd(e runner.Ending) {
+	v.closeStream()
 	v.page.WriteByte('\n')
 	took := v.page.paint(dim, Duration(e.Duration))
 	switch {

@@ -2,6 +2,9 @@ package view_test
 
 import (
 	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -77,4 +80,51 @@ func TestHeartbeat(t *testing.T) {
 		step(time.Hour, "")
 		v.Close()
 	})
+}
+
+// TestStream holds that lines are shown while their step runs, and before its end.
+func TestStream(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		mode view.Mode
+		want []string
+	}{
+		{view.Auto, []string{"a    │ one\n", "a    │ two\n  ✓ a  1.0s\n", "ok (a) │ its gate\n\n! PRD-009 interrupted by SIGTERM"}},
+		{view.JSON, []string{`"kind":"run.output","step":"a","attempt":1,"text":"one"}`, `"text":"two"}`, `"step":"ok (a)","attempt":1,"text":"its gate"}`}},
+	} {
+		t.Run(string(test.mode), func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			write := func(log, text string) {
+				if err := os.WriteFile(filepath.Join(dir, log), []byte(text), 0o600); err != nil {
+					t.Error(err)
+				}
+			}
+			synctest.Test(t, func(t *testing.T) {
+				var buf lockedBuffer
+				v := view.New(test.mode, view.Options{Out: &buf, Now: time.Now, Stream: true, Logs: view.Logs{Dir: dir}})
+				commit := func(e ...state.Event) { v.Commit(state.Commit{Time: time.Now(), Events: e}) }
+				contains := func(want string) {
+					t.Helper()
+					synctest.Wait()
+					if got := buf.take(); !strings.Contains(got, want) {
+						t.Errorf("%q lacks %q", got, want)
+					}
+				}
+				steps := []plan.Step{{Kind: plan.WorkstreamStep, Name: "a"}, {Kind: plan.WorkstreamStep, Name: "long"}}
+				v.Begin(runner.Beginning{PRD: "PRD-009", Plan: &plan.Plan{Phases: []plan.Phase{{Name: "all", Number: 1, Steps: steps}}}})
+				commit(state.WorkstreamStarted{Workstream: "a", Attempt: 1})
+				write("a.1.log", "one\ntwo")
+				time.Sleep(150 * time.Millisecond)
+				contains(test.want[0])
+				commit(state.WorkstreamCompleted{Workstream: "a", Work: &state.Work{DurationMS: 1000}})
+				contains(test.want[1])
+				commit(state.GateStarted{Gate: "ok (a)", Attempt: 1})
+				write("a.ok.1.log", "its gate")
+				v.End(runner.Ending{Signal: "SIGTERM", Status: state.StatusPaused})
+				contains(test.want[2])
+				v.Close()
+			})
+		})
+	}
 }

@@ -10,22 +10,28 @@ import (
 	"prdrunner/checkpoint/state"
 	"prdrunner/runner"
 	"prdrunner/runner/plan"
+	"prdrunner/runner/stream"
 )
 
 // StreamFormat is the version of the lines that the JSON view prints.
 const StreamFormat = "1.0"
 
 // jsonView prints one JSON object per line: run.begin, then every event of every commit as
-// in the journal, run.warning between them, and run.end.
+// in the journal, run.warning and run.output between them, and run.end.
 type jsonView struct {
 	out    output
 	now    func() time.Time
 	buf    bytes.Buffer
-	markup bool // a CI system reads the output
+	markup bool           // a CI system reads the output
+	stream *stream.Reader // nil: there are no lines of the kind run.output
 }
 
 func newJSON(o Options) *jsonView {
-	return &jsonView{out: output{w: o.Out}, now: o.Now, markup: o.Markup != nil}
+	v := &jsonView{out: output{w: o.Out}, now: o.Now, markup: o.Markup != nil}
+	if o.Stream {
+		v.stream = stream.New(o.Logs.Dir)
+	}
+	return v
 }
 
 // head holds the fields at the beginning of every line.
@@ -51,6 +57,14 @@ type warningLine struct {
 	Message state.Text `json:"message"`
 }
 
+// outputLine is a line that a step has printed, without its end.
+type outputLine struct {
+	head
+	Step    string     `json:"step"` // as in stream.Line
+	Attempt int        `json:"attempt"`
+	Text    state.Text `json:"text"`
+}
+
 type endLine struct {
 	head
 	Status     state.Status    `json:"status"`
@@ -71,7 +85,27 @@ func (v *jsonView) Err() error { return v.out.err }
 func (v *jsonView) Stop(runner.Stopping) {}
 
 // Close implements View.
-func (v *jsonView) Close() {}
+func (v *jsonView) Close() {
+	v.closeStream()
+	v.writeBuffer()
+}
+
+func (v *jsonView) closeStream() {
+	if v.stream != nil {
+		v.stream.Close(v.printOutput)
+	}
+}
+
+func (v *jsonView) printOutput(l stream.Line) {
+	v.printLine(outputLine{head: v.newHead("run.output"), Step: l.Step, Attempt: l.Attempt, Text: state.Text(l.Text)})
+}
+
+// tick prints what the steps have printed since the last time.
+func (v *jsonView) tick() (next time.Duration) {
+	v.stream.Poll(v.printOutput)
+	v.writeBuffer()
+	return streamInterval
+}
 
 func (v *jsonView) newHead(kind string) head {
 	return head{FormatVersion: StreamFormat, Time: v.now().UTC(), Kind: kind}
@@ -89,6 +123,9 @@ func (v *jsonView) Begin(b runner.Beginning) {
 // Commit implements runner.View.
 func (v *jsonView) Commit(c state.Commit) {
 	for _, e := range c.Events {
+		if v.stream != nil {
+			v.stream.Apply(e, v.printOutput)
+		}
 		if err := v.encodeEvent(c, e); err != nil {
 			v.setError(err)
 			return
@@ -105,6 +142,7 @@ func (v *jsonView) Warn(message string) {
 
 // End implements runner.View.
 func (v *jsonView) End(e runner.Ending) {
+	v.closeStream()
 	line := endLine{
 		head: v.newHead("run.end"), Status: e.Status, Error: e.Error, Failed: e.Failed, Allowed: e.Allowed, Pause: e.Pause,
 		Signal: e.Signal, DurationMS: e.Duration.Milliseconds(), Next: e.Next,

@@ -1,6 +1,7 @@
 package view
 
 import (
+	"maps"
 	"path/filepath"
 	"sync"
 	"time"
@@ -26,27 +27,27 @@ type live struct {
 	size func() (columns, rows int)
 	now  func() time.Time
 
-	mu       sync.Mutex // of everything below
-	plain    *plain
-	screen   screen
-	outputs  map[string]outputLine // by the path of the log
-	changed  bool                  // the next frame differs from the last one
-	shown    time.Time
-	holds    int              // the questions and messages of others that are on the screen
-	stopping *runner.Stopping // after a signal
-	ended    bool
+	mu        sync.Mutex // of everything below
+	plain     *plain
+	screen    screen
+	lastLines map[string]lastLine // by the path of the log
+	changed   bool                // the next frame differs from the last one
+	shown     time.Time
+	holds     int              // the questions and messages of others that are on the screen
+	stopping  *runner.Stopping // after a signal
+	ended     bool
 
 	stop func() // ends the goroutine that draws
 }
 
-// outputLine is the last line of a log when it was read.
-type outputLine struct {
+// lastLine is the last line of a log when it was read.
+type lastLine struct {
 	text string
 	read time.Time
 }
 
 func newLive(o Options) *live {
-	v := &live{size: o.Size, now: o.Now, plain: newPlain(o), outputs: map[string]outputLine{}, stop: func() {}}
+	v := &live{size: o.Size, now: o.Now, plain: newPlain(o), lastLines: map[string]lastLine{}, stop: func() {}}
 	v.screen.out = &v.plain.out
 	return v
 }
@@ -60,31 +61,13 @@ func (v *live) Begin(b runner.Beginning) {
 	v.stop = repeatedly(frameInterval, v.tick)
 }
 
-// repeatedly calls a function in a goroutine, for the first time after a while, and then after
-// the time that it returns each time. stop ends that, and waits for a call that runs.
-func repeatedly(first time.Duration, do func() (next time.Duration)) (stop func()) {
-	timer, done, ended := time.NewTimer(first), make(chan struct{}), make(chan struct{})
-	go func() {
-		defer close(ended)
-		for {
-			select {
-			case <-done:
-				return
-			case <-timer.C:
-				timer.Reset(do())
-			}
-		}
-	}()
-	return sync.OnceFunc(func() {
-		timer.Stop()
-		close(done)
-		<-ended
-	})
-}
-
 func (v *live) tick() (next time.Duration) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
+	if v.plain.stream != nil {
+		v.plain.stream.Poll(v.plain.printOutput)
+		v.changed = v.changed || v.plain.page.Len() > 0
+	}
 	if v.changed || v.now().Sub(v.shown) >= clockInterval {
 		v.draw()
 	}
@@ -140,6 +123,7 @@ func (v *live) Close() {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.ended = true
+	v.plain.closeStream()
 	v.draw()
 }
 
@@ -173,8 +157,9 @@ func (v *live) draw() {
 	case v.ended || columns == 0 && v.holds == 0:
 		v.show(nil, columns)
 	case v.holds == 0:
-		f := frame{progress: v.plain.progress, now: v.now(), width: columns, height: rows, color: v.plain.page.color, stopping: v.stopping, lastLine: v.lastLine}
+		f := frame{progress: v.plain.progress, now: v.now(), width: columns, height: rows, color: v.plain.page.color, stopping: v.stopping, lastLine: v.readLastLine}
 		v.show(f.rows(), columns)
+		maps.DeleteFunc(v.lastLines, func(_ string, l lastLine) bool { return f.now.Sub(l.read) > 2*clockInterval }) // no row shows it now
 	}
 }
 
@@ -190,13 +175,13 @@ func (v *live) show(rows []row, columns int) {
 	v.changed, v.shown = false, v.now()
 }
 
-// lastLine returns the last line that a running step has printed.
-func (v *live) lastLine(a progress.Active) string {
+// readLastLine returns the last line that a running step has printed.
+func (v *live) readLastLine(a progress.Active) string {
 	path := filepath.Join(v.plain.logs.Dir, disk.LogName(a.Log, a.Attempt))
-	line := v.outputs[path]
+	line := v.lastLines[path]
 	if now := v.now(); now.Sub(line.read) >= clockInterval {
-		line = outputLine{readLastLine(path), now}
-		v.outputs[path] = line
+		line = lastLine{readLastLine(path), now}
+		v.lastLines[path] = line
 	}
 	return line.text
 }

@@ -9,6 +9,7 @@ import (
 	"prdrunner/runner"
 	"prdrunner/runner/plan"
 	"prdrunner/runner/progress"
+	"prdrunner/runner/stream"
 )
 
 // plain prints a line per boundary, and whole commits at once.
@@ -30,6 +31,10 @@ type plain struct {
 	progress     *progress.Progress
 	stopping     bool // the user was told that the run stops
 	markup       Markup
+	stream       *stream.Reader // nil: what the steps print is not shown
+	nameWidth    int            // the columns of the names before lines of their output
+	heartbeat    time.Duration  // after how long without output beat prints; 0: never
+	printed      time.Time      // when something was printed last, if there is a heartbeat
 }
 
 func newPlain(o Options) *plain {
@@ -48,6 +53,10 @@ func newPlain(o Options) *plain {
 		failureShown: map[string]bool{},
 		progress:     progress.New(runner.Beginning{}),
 		markup:       o.Markup,
+		heartbeat:    o.Heartbeat,
+	}
+	if o.Stream {
+		v.stream = stream.New(o.Logs.Dir)
 	}
 	if v.markup != nil {
 		v.page.neutral = v.markup.Neutral
@@ -59,7 +68,10 @@ func newPlain(o Options) *plain {
 func (v *plain) Err() error { return v.out.err }
 
 // Close implements View.
-func (v *plain) Close() {}
+func (v *plain) Close() {
+	v.closeStream()
+	v.writePage()
+}
 
 // Begin implements runner.View.
 func (v *plain) Begin(b runner.Beginning) {
@@ -92,6 +104,9 @@ func (v *plain) End(e runner.Ending) {
 }
 
 func (v *plain) writePage() {
+	if v.heartbeat > 0 && v.page.Len() > 0 {
+		v.printed = v.now()
+	}
 	_, _ = v.out.Write(v.page.Bytes()) // Err returns the error
 	v.page.Reset()
 }
@@ -100,6 +115,7 @@ func (v *plain) printBegin(b runner.Beginning) {
 	v.prd, v.progress = b.PRD, progress.New(b)
 	if b.Plan != nil {
 		v.rememberPlan(b.Plan, b.Resumed)
+		v.alignNames(b.Plan)
 	}
 	if b.Resumed && b.Plan != nil {
 		writeResume(&v.page, b.Plan)
@@ -124,6 +140,9 @@ func (v *plain) rememberPlan(p *plan.Plan, resumed bool) {
 func (v *plain) printCommit(c state.Commit) {
 	v.progress.Commit(c)
 	for _, e := range c.Events {
+		if v.stream != nil {
+			v.stream.Apply(e, v.printOutput)
+		}
 		v.printEvent(c.Time, e)
 	}
 }

@@ -36,6 +36,7 @@ type Options struct {
 	Now     func() time.Time
 	Color   bool
 	Verbose bool // also print starts, attempts and every checkpoint
+	Stream  bool // also print what the steps print, while they run; Quiet does not
 	// Size returns the size of the terminal that Out is, 0 while it belongs to another program.
 	// nil: Out is none on which the cursor can be moved.
 	Size func() (columns, rows int)
@@ -88,7 +89,11 @@ func New(mode Mode, o Options) View {
 	}
 	switch mode {
 	case JSON:
-		return newJSON(o)
+		v := newJSON(o)
+		if o.Stream {
+			return newTimed(v, streamInterval)
+		}
+		return v
 	case Quiet:
 		return newQuiet(o)
 	case Auto:
@@ -97,10 +102,14 @@ func New(mode Mode, o Options) View {
 		}
 	case Plain:
 	}
-	if o.Heartbeat > 0 {
-		return newHeartbeat(o)
+	v := newPlain(o)
+	switch {
+	case o.Stream:
+		return newTimed(v, streamInterval)
+	case o.Heartbeat > 0:
+		return newTimed(v, o.Heartbeat)
 	}
-	return newPlain(o)
+	return v
 }
 
 // output is a writer that stops at the first error, so that a reader that went away does

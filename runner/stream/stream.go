@@ -1,0 +1,198 @@
+// Package stream reads what the steps of a run print, line by line, while they print it.
+//
+// The processes of workstreams, gates and services write their own logs, so this package reads
+// the logs as they grow. Which logs there are it learns from the events of the run. How the lines
+// look is the matter of package view; what a workstream declares as its result, of package outputs.
+//
+// Begin with Reader. It starts no goroutine: the caller says when to look.
+package stream
+
+import (
+	"bytes"
+	"math"
+	"os"
+	"path/filepath"
+
+	"prdrunner/checkpoint/disk"
+	"prdrunner/checkpoint/state"
+	"prdrunner/runner"
+)
+
+const (
+	// maxLine is the longest line in bytes. A longer one is divided.
+	maxLine = 64 << 10
+	// maxPoll is how many bytes of a log one call of Poll reads, so that a step that prints without
+	// end does not hold up what the caller has to do besides.
+	maxPoll = 1 << 20
+)
+
+// review is the step that the review of a pipeline is.
+const review = "review"
+
+// Line is a line that a step has printed.
+type Line struct {
+	Step    string // the name of the workstream, the label of the gate, service.NAME, or review
+	Attempt int
+	Text    string // without the end of the line
+}
+
+// Reader reads the logs of the steps that run. It is not safe for use by several goroutines.
+type Reader struct {
+	dir    string // of the logs
+	logs   []*log // in the order in which the steps began
+	buffer []byte
+}
+
+// New returns a Reader of the logs in a directory.
+func New(dir string) *Reader { return &Reader{dir: dir} }
+
+// log is the log of an attempt that runs.
+type log struct {
+	step    string
+	attempt int
+	path    string
+	file    *os.File // nil until the process has made it
+	begun   []byte   // a line that has no end yet
+}
+
+// Apply takes note of an event. If the event ends an attempt, Apply calls emit with the lines that
+// no call of Poll has read, so a caller can print them before it shows the event.
+func (r *Reader) Apply(e state.Event, emit func(Line)) {
+	if step, name, attempt := started(e); step != "" {
+		r.end(step, emit) // what began it before did not say that it ended
+		r.logs = append(r.logs, &log{step: step, attempt: attempt, path: filepath.Join(r.dir, disk.LogName(name, attempt))})
+		return
+	}
+	if step := ended(e); step != "" {
+		r.end(step, emit)
+	}
+}
+
+// Poll calls emit with the whole lines that were added to the logs since the last call, as far as
+// they are few enough to be read at once.
+func (r *Reader) Poll(emit func(Line)) {
+	for _, l := range r.logs {
+		r.read(l, maxPoll, emit)
+	}
+}
+
+// Close calls emit with the lines that are left, and closes the logs. The Reader can be used for
+// what begins later.
+func (r *Reader) Close(emit func(Line)) {
+	for _, l := range r.logs {
+		r.finish(l, emit)
+	}
+	r.logs = nil
+}
+
+// end reads the rest of the log of a step, if it has one.
+func (r *Reader) end(step string, emit func(Line)) {
+	for i, l := range r.logs {
+		if l.step == step {
+			r.finish(l, emit)
+			r.logs = append(r.logs[:i], r.logs[i+1:]...)
+			return
+		}
+	}
+}
+
+// finish reads the rest of a log. A last line without an end counts.
+func (r *Reader) finish(l *log, emit func(Line)) {
+	r.read(l, math.MaxInt64, emit)
+	if len(l.begun) > 0 {
+		l.emit(l.begun, emit)
+		l.begun = nil
+	}
+	if l.file != nil {
+		_ = l.file.Close() // it was only read
+	}
+}
+
+// read reads what was added to a log, until it has read limit bytes. A log that can't be read has
+// no lines: the step itself says what went wrong.
+func (r *Reader) read(l *log, limit int64, emit func(Line)) {
+	if l.file == nil {
+		file, err := runner.OpenLog(l.path)
+		if err != nil {
+			return
+		}
+		l.file = file
+	}
+	if r.buffer == nil {
+		r.buffer = make([]byte, maxLine)
+	}
+	for limit > 0 {
+		n, err := l.file.Read(r.buffer)
+		l.split(r.buffer[:n], emit)
+		if n == 0 || err != nil {
+			return
+		}
+		limit -= int64(n)
+	}
+}
+
+// split emits the lines that end in b, and keeps the rest.
+func (l *log) split(b []byte, emit func(Line)) {
+	for len(b) > 0 {
+		line, rest, whole := bytes.Cut(b, []byte("\n"))
+		if !whole && len(l.begun)+len(line) <= maxLine {
+			l.begun = append(l.begun, line...)
+			return
+		}
+		if len(l.begun) > 0 {
+			line = append(l.begun, line...)
+		}
+		l.emit(line, emit)
+		l.begun, b = l.begun[:0], rest
+	}
+}
+
+func (l *log) emit(line []byte, emit func(Line)) {
+	emit(Line{Step: l.step, Attempt: l.attempt, Text: string(bytes.TrimSuffix(line, []byte("\r")))})
+}
+
+// started returns the step of which an attempt begins with an event, and the name and the number
+// of its log. step is "" for other events.
+func started(e state.Event) (step, log string, attempt int) {
+	switch e := e.(type) {
+	case state.WorkstreamStarted:
+		return e.Workstream, e.Workstream, e.Attempt
+	case state.GateStarted:
+		if gate, owner, ok := state.CutLabel(e.Gate); ok {
+			return e.Gate, owner + "." + gate, e.Attempt
+		}
+	case state.ReviewStarted:
+		return review, runner.ReviewLog, e.Run
+	case state.ServiceStarted:
+		name := disk.ServiceLog(e.Service)
+		return name, name, e.Attempt
+	}
+	return "", "", 0
+}
+
+// ended returns the step of which an attempt ends with an event, "" for other events.
+func ended(e state.Event) string {
+	switch e := e.(type) {
+	case state.WorkstreamAttemptFailed:
+		return e.Workstream
+	case state.WorkstreamSucceeded:
+		return e.Workstream
+	case state.WorkstreamCompleted:
+		return e.Workstream
+	case state.WorkstreamFailed:
+		return e.Workstream
+	case state.WorkstreamInterrupted:
+		return e.Workstream
+	case state.WorkstreamUncertain:
+		return e.Workstream
+	case state.GatePassed:
+		return e.Gate
+	case state.GateFailed:
+		return e.Gate
+	case state.ReviewJudged, state.ReviewFailed, state.ReviewInterrupted:
+		return review
+	case state.ServiceEnded:
+		return disk.ServiceLog(e.Service)
+	}
+	return ""
+}

@@ -1,0 +1,163 @@
+package stream_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"prdrunner/checkpoint/state"
+	"prdrunner/runner/stream"
+)
+
+// logs are the logs of a run that a test writes, and what a Reader read of them.
+type logs struct {
+	t      *testing.T
+	dir    string
+	reader *stream.Reader
+	read   []stream.Line
+}
+
+func newLogs(t *testing.T) *logs {
+	dir := t.TempDir()
+	return &logs{t: t, dir: dir, reader: stream.New(dir)}
+}
+
+func (l *logs) emit(line stream.Line) { l.read = append(l.read, line) }
+
+// write adds to a log.
+func (l *logs) write(name, text string) {
+	l.t.Helper()
+	f, err := os.OpenFile(filepath.Join(l.dir, name), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	_, err = f.WriteString(text)
+	if err := f.Close(); err != nil {
+		l.t.Fatal(err)
+	}
+	if err != nil {
+		l.t.Fatal(err)
+	}
+}
+
+func (l *logs) apply(e state.Event) { l.reader.Apply(e, l.emit) }
+
+// want compares the lines that were read since the last call.
+func (l *logs) want(lines ...stream.Line) {
+	l.t.Helper()
+	if diff := cmp.Diff(lines, l.read); diff != "" {
+		l.t.Errorf("lines (-want +got):\n%s", diff)
+	}
+	l.read = nil
+}
+
+func TestLinesComeWhole(t *testing.T) {
+	t.Parallel()
+	l := newLogs(t)
+	l.apply(state.WorkstreamStarted{Workstream: "a", Attempt: 2})
+	l.reader.Poll(l.emit)
+	l.want() // there is no log yet
+	l.write("a.2.log", "one\ntw")
+	l.reader.Poll(l.emit)
+	l.want(stream.Line{Step: "a", Attempt: 2, Text: "one"})
+	l.write("a.2.log", "o\r\n\nrest")
+	l.reader.Poll(l.emit)
+	l.want(stream.Line{Step: "a", Attempt: 2, Text: "two"}, stream.Line{Step: "a", Attempt: 2})
+	l.write("a.2.log", " of it")
+	l.apply(state.WorkstreamFailed{Workstream: "a"})
+	l.want(stream.Line{Step: "a", Attempt: 2, Text: "rest of it"})
+	l.write("a.2.log", "too late\n")
+	l.reader.Poll(l.emit)
+	l.reader.Close(l.emit)
+	l.want()
+}
+
+func TestEachKindOfStep(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		name   string
+		begins state.Event
+		log    string
+		step   string
+		ends   []state.Event
+	}{
+		{
+			"an instance", state.WorkstreamStarted{Workstream: `service["a/b"]`, Attempt: 1}, "service%5B%22a%2Fb%22%5D.1.log", `service["a/b"]`,
+			[]state.Event{
+				state.WorkstreamAttemptFailed{Workstream: `service["a/b"]`}, state.WorkstreamSucceeded{Workstream: `service["a/b"]`},
+				state.WorkstreamCompleted{Workstream: `service["a/b"]`}, state.WorkstreamFailed{Workstream: `service["a/b"]`},
+				state.WorkstreamInterrupted{Workstream: `service["a/b"]`}, state.WorkstreamUncertain{Workstream: `service["a/b"]`},
+			},
+		},
+		{
+			"a gate", state.GateStarted{Gate: "lint (a)", Attempt: 1}, "a.lint.1.log", "lint (a)",
+			[]state.Event{state.GatePassed{Verdict: state.Verdict{Gate: "lint (a)"}}, state.GateFailed{Verdict: state.Verdict{Gate: "lint (a)"}}},
+		},
+		{
+			"the review", state.ReviewStarted{Attempt: 1, Run: 3}, "pipeline.review.run.3.log", "review",
+			[]state.Event{state.ReviewJudged{}, state.ReviewFailed{}, state.ReviewInterrupted{}},
+		},
+		{
+			"a service", state.ServiceStarted{Service: "db", Attempt: 1}, "service.db.1.log", "service.db",
+			[]state.Event{state.ServiceEnded{Service: "db"}},
+		},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			for _, end := range test.ends {
+				l := newLogs(t)
+				l.apply(test.begins)
+				l.write(test.log, "a line")
+				l.apply(state.WorkstreamCompleted{Workstream: "another"})
+				l.want()
+				l.apply(end)
+				if len(l.read) != 1 || l.read[0].Step != test.step || l.read[0].Text != "a line" {
+					t.Errorf("at %s: %+v", end.Kind(), l.read)
+				}
+			}
+		})
+	}
+}
+
+// TestALongLineIsDivided holds that a line without an end is neither kept back nor lost.
+func TestALongLineIsDivided(t *testing.T) {
+	t.Parallel()
+	l := newLogs(t)
+	l.apply(state.WorkstreamStarted{Workstream: "a", Attempt: 1})
+	text := strings.Repeat("0123456789abcdef", 20_000)
+	l.write("a.1.log", text)
+	l.reader.Poll(l.emit)
+	if len(l.read) < 2 {
+		t.Errorf("%d lines before the end of the line", len(l.read))
+	}
+	l.reader.Close(l.emit)
+	var all strings.Builder
+	for _, line := range l.read {
+		if len(line.Text) > 128<<10 {
+			t.Errorf("a line of %d bytes", len(line.Text))
+		}
+		all.WriteString(line.Text)
+	}
+	if all.String() != text {
+		t.Errorf("read %d bytes of %d", all.Len(), len(text))
+	}
+}
+
+// TestAFloodDoesNotHoldUpPoll holds that Poll ends although there is more to read.
+func TestAFloodDoesNotHoldUpPoll(t *testing.T) {
+	t.Parallel()
+	l := newLogs(t)
+	l.apply(state.WorkstreamStarted{Workstream: "a", Attempt: 1})
+	l.write("a.1.log", strings.Repeat("a line\n", 1<<20))
+	l.reader.Poll(l.emit)
+	if n := len(l.read); n == 0 || n == 1<<20 {
+		t.Errorf("one call read %d lines", n)
+	}
+	l.apply(state.WorkstreamCompleted{Workstream: "a"})
+	if n := len(l.read); n != 1<<20 {
+		t.Errorf("%d lines at the end", n)
+	}
+}
