@@ -107,16 +107,13 @@ func TestReadmeCommandsExist(t *testing.T) {
 	}
 }
 
-// TestCIRunsTheReadme checks that README.md and .ci/run both have the two commands that
+// TestCIRunsTheReadme checks that README.md and the pipeline of .ci/run both have the two commands that
 // run an example and the tests.
 func TestCIRunsTheReadme(t *testing.T) {
 	t.Parallel()
-	script, err := os.ReadFile("../../.ci/run")
-	if err != nil {
-		t.Fatal(err)
-	}
+	checks := read(t, "../../.ci/PRD-900.hcl")
 	for _, command := range []string{"go run ./cmd/runner -C examples/cashier build PRD-009", "go test ./..."} {
-		for name, text := range map[string][]byte{"README.md": readReadme(t), ".ci/run": script} {
+		for name, text := range map[string][]byte{"README.md": readReadme(t), ".ci/PRD-900.hcl": checks} {
 			if !regexp.MustCompile(`(?m)^\s*` + regexp.QuoteMeta(command) + `$`).Match(text) {
 				t.Errorf("%s does not have the line %q", name, command)
 			}
@@ -124,14 +121,13 @@ func TestCIRunsTheReadme(t *testing.T) {
 	}
 }
 
-// TestCINamesItsTests checks that the tests that the scripts in .ci name exist. If a test
-// is renamed, a script with the old name would no longer test anything.
+// TestCINamesItsTests checks that the tests that the pipelines in .ci name exist.
 func TestCINamesItsTests(t *testing.T) {
 	t.Parallel()
 	there := slices.Collect(maps.Keys(testNames(t)))
-	pattern := regexp.MustCompile(`'\^(Test[A-Za-z]*)?\(?([A-Za-z|]*)\)?\$?'`)
+	pattern := regexp.MustCompile(`['"]\^(Test[A-Za-z]*)?\(?([A-Za-z|]*)\)?\$?['"]`)
 	named := 0
-	for _, script := range []string{"../../.ci/run", "../../.ci/proof"} {
+	for _, script := range []string{"../../.ci/PRD-900.hcl", "../../.ci/PRD-901.hcl"} {
 		for _, found := range pattern.FindAllSubmatch(read(t, script), -1) {
 			for _, rest := range strings.Split(string(found[2]), "|") {
 				named++
