@@ -13,6 +13,7 @@ import (
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/workspace"
 	"prdrunner/pipeline"
+	"prdrunner/pipeline/diagnostics"
 	"prdrunner/pipeline/glob"
 	"prdrunner/runner/findings"
 	"prdrunner/runner/secret"
@@ -90,13 +91,26 @@ func (fs *failures) expressionFailure(owner, gate string, diags hcl.Diagnostics)
 		if d.Severity != hcl.DiagError {
 			continue
 		}
-		f.Message = state.Text(fs.opts.Mask(d.Summary + ": " + d.Detail))
+		f.Message = state.Text(shorten(fs.opts.Mask(d.Summary + ": " + d.Detail + valuesIn(d))))
 		if d.Subject != nil {
 			f.File, f.Line, f.Column = state.Text(d.Subject.Filename), d.Subject.Start.Line, d.Subject.Start.Column
 		}
 		break
 	}
 	return f
+}
+
+// valuesIn names the values that an expression failed with, as an addition to the message about it:
+// " (workstream.WS1.outputs.n is 5)".
+func valuesIn(d *hcl.Diagnostic) string {
+	var all []string
+	for _, v := range diagnostics.Values(d) {
+		all = append(all, v.Traversal+" "+v.Statement)
+	}
+	if len(all) == 0 {
+		return ""
+	}
+	return " (" + strings.Join(all, ", ") + ")"
 }
 
 // exitNoProgram is the exit code of a shell that did not find the program of its last

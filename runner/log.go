@@ -1,9 +1,12 @@
 package runner
 
 import (
+	"bufio"
 	"errors"
 	"fmt"
+	"io"
 	"os"
+	"strings"
 
 	"prdrunner/checkpoint/workspace"
 )
@@ -34,4 +37,65 @@ func OpenLog(path string) (*os.File, error) {
 		return nil, errors.Join(err, f.Close())
 	}
 	return f, nil
+}
+
+const (
+	// maxSearched is how many bytes at the end of a log LogEnd reads.
+	maxSearched = 16 << 20
+	// maxEndLine is how many bytes LogEnd keeps of a line, so that one line without an end, such as
+	// a dump of data, does not displace the lines before it.
+	maxEndLine = 8 << 10
+)
+
+// LogEnd returns the last lines of a log, at most limit bytes of them or one line. Of a long line it
+// returns the beginning. A missing log is an error that matches os.ErrNotExist.
+func LogEnd(path string, limit int) (string, error) {
+	f, err := OpenLog(path)
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = f.Close() }()
+	info, err := f.Stat()
+	if err != nil {
+		return "", err
+	}
+	from := max(0, info.Size()-maxSearched)
+	r := bufio.NewReaderSize(io.NewSectionReader(f, from, info.Size()-from), 64<<10)
+	var lines []string
+	size := 0
+	for {
+		line, err := readLine(r)
+		if line != "" {
+			lines = append(lines, line)
+			size += len(line)
+		}
+		for len(lines) > 1 && size > limit {
+			size -= len(lines[0])
+			lines = lines[1:]
+		}
+		if errors.Is(err, io.EOF) {
+			return strings.Join(lines, ""), nil
+		}
+		if err != nil {
+			return "", err
+		}
+	}
+}
+
+// readLine returns a line with its end, or the beginning of one that is longer than maxEndLine.
+func readLine(r *bufio.Reader) (string, error) {
+	var line []byte
+	for {
+		part, err := r.ReadSlice('\n')
+		if room := maxEndLine - len(line); room > 0 {
+			line = append(line, part[:min(len(part), room)]...)
+		}
+		if errors.Is(err, bufio.ErrBufferFull) {
+			continue
+		}
+		if len(line) == maxEndLine && line[len(line)-1] != '\n' {
+			line = append(line, "…\n"...)
+		}
+		return string(line), err
+	}
 }

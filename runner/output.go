@@ -1,7 +1,6 @@
 package runner
 
 import (
-	"io"
 	"path/filepath"
 	"unicode/utf8"
 )
@@ -27,23 +26,13 @@ func shorten(s string) string {
 	return s[:end] + mark
 }
 
-// logTail reads the last part of a log.
+// logTail reads the end of a log, "" if it can't be read.
 func logTail(name string) string {
-	f, err := OpenLog(name)
+	text, err := LogEnd(name, maxTail)
 	if err != nil {
 		return ""
 	}
-	defer func() { _ = f.Close() }()
-	if info, err := f.Stat(); err == nil && info.Size() > maxTail {
-		if _, err := f.Seek(-maxTail, io.SeekEnd); err != nil {
-			return ""
-		}
-	}
-	text, err := io.ReadAll(io.LimitReader(f, maxTail))
-	if err != nil {
-		return ""
-	}
-	return string(text)
+	return text
 }
 
 // readLogTail returns the end of a log of the session by its name, "" if it is gone.

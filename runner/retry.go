@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -40,10 +41,14 @@ func (n *node) retryOrFail(f state.Failure, pause time.Duration) {
 	})
 }
 
-// calledOffFailure returns the failure of a workstream that is not retried because another
-// workstream failed. Its message says how many attempts were made.
+// calledOffFailure returns the failure of a workstream that is not retried because another step failed.
+// Its message says how many attempts were made, and which step that was.
 func (n *node) calledOffFailure(f state.Failure) state.Failure {
-	f.Message = state.Text(shorten(fmt.Sprintf("%d of %d attempts, called off: %s", n.attemptsEnded, n.ws.Retry.Attempts, f.Message)))
+	why := ""
+	if all := n.loop.cause.failures; len(all) > 0 {
+		why = ", since " + cmp.Or(all[0].Gate, all[0].Workstream) + " failed"
+	}
+	f.Message = state.Text(shorten(fmt.Sprintf("%d of %d attempts, not tried again%s: %s", n.attemptsEnded, n.ws.Retry.Attempts, why, f.Message)))
 	return f
 }
 

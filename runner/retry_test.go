@@ -42,12 +42,12 @@ func TestAttemptsThatAreCalledOffAreCounted(t *testing.T) {
 	for name, test := range map[string]struct{ flaky, other, want string }{
 		"while it waits for its next one": {
 			"exit 1", "until grep -q attempt_failed .runner/PRD-001/journal.jsonl; do :; done; exit 2",
-			"1 of 20 attempts, called off: exit code 1",
+			"1 of 20 attempts, not tried again, since other failed: exit code 1",
 		},
 		"while it runs its second one": {
 			"test $RUNNER_ATTEMPT = 1 && exit 1; touch second; until grep -q other-failed ran 2> /dev/null; do :; done; sleep 0.3; exit 1",
 			"until test -e second; do :; done; echo other-failed >> ran; exit 2",
-			"2 of 20 attempts, called off: exit code 1",
+			"2 of 20 attempts, not tried again, since other failed: exit code 1",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

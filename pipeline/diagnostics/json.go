@@ -103,7 +103,7 @@ func newSnippet(src *sources, diag *hcl.Diagnostic) *Snippet {
 		StartLine:            diag.Subject.Start.Line,
 		HighlightStartOffset: utf8.RuneCountInString(s.code[:s.start]),
 		HighlightEndOffset:   utf8.RuneCountInString(s.code[:s.end]),
-		Values:               valuesOf(diag),
+		Values:               Values(diag),
 	}
 	if block := src.blockAt(*diag.Subject); block != "" {
 		item.Context = &block
@@ -111,9 +111,9 @@ func newSnippet(src *sources, diag *hcl.Diagnostic) *Snippet {
 	return item
 }
 
-// valuesOf describes the values that a failed expression refers to. It leaves out
-// unknown and sensitive values.
-func valuesOf(diag *hcl.Diagnostic) []Value {
+// Values describes the values that a failed expression refers to. It leaves out unknown and
+// sensitive values.
+func Values(diag *hcl.Diagnostic) []Value {
 	values := []Value{}
 	if diag.Expression == nil || diag.EvalContext == nil {
 		return values

@@ -13,7 +13,7 @@ import (
 
 const (
 	tailLines = 20
-	tailBytes = 64 << 10 // read from the end of a log
+	tailBytes = 64 << 10 // of the end of a log
 	tailWidth = 400      // columns shown of each line
 )
 
@@ -23,32 +23,16 @@ func Tail(path string) ([]string, error) {
 	return lastLines(text), err
 }
 
-// LogEnd returns the last whole lines of a log, at most 64 KiB of them, cleaned. A missing
-// log has none.
+// LogEnd returns the last lines of a log, at most 64 KiB of them, cleaned. A missing log has none.
 func LogEnd(path string) (string, error) {
-	f, err := runner.OpenLog(path)
+	text, err := runner.LogEnd(path, tailBytes)
 	if errors.Is(err, os.ErrNotExist) {
 		return "", nil
 	}
 	if err != nil {
 		return "", fmt.Errorf("read log: %w", err)
 	}
-	defer func() { _ = f.Close() }()
-	info, err := f.Stat()
-	if err != nil {
-		return "", fmt.Errorf("read log: %w", err)
-	}
-	from := max(0, info.Size()-tailBytes)
-	b, err := io.ReadAll(io.NewSectionReader(f, from, info.Size()-from))
-	if err != nil {
-		return "", fmt.Errorf("read log: %w", err)
-	}
-	if from > 0 { // skip the first line, which may be incomplete
-		if _, after, ok := bytes.Cut(b, []byte("\n")); ok {
-			b = after
-		}
-	}
-	return Clean(string(b)), nil
+	return Clean(text), nil
 }
 
 func lastLines(s string) []string {
