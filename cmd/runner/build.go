@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/hashicorp/hcl/v2"
 	"github.com/spf13/cobra"
 
 	"prdrunner/checkpoint"
@@ -121,6 +122,7 @@ func runBuild(ctx context.Context, env *cli.Environment, o buildOptions) error {
 	collectForBuild()
 	if m := o.sinks.job(env).Markup(env.Now); m != nil {
 		env.Stderr.Neutralize(m.Neutral)
+		env.Annotate = func(d *hcl.Diagnostic) string { return annotation(m, d) }
 	}
 	if env.TypedIn != "" {
 		fmt.Fprintf(env.Stderr, "The workspace is %s\n", env.Workdir)

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/hashicorp/hcl/v2"
 	"github.com/spf13/cobra"
 
 	"prdrunner/checkpoint/state"
@@ -63,6 +64,20 @@ func (b *build) markup() view.Markup {
 		return nil
 	}
 	return b.options.sinks.job(b.env).Markup(b.env.Now)
+}
+
+// annotation returns the line that shows a mistake in the pipeline at its place, in the log of a CI
+// system.
+func annotation(m view.Markup, d *hcl.Diagnostic) string {
+	as := view.Error
+	if d.Severity == hcl.DiagWarning {
+		as = view.Warning
+	}
+	f := state.Failure{Message: state.Text(d.Summary + "\n" + d.Detail)}
+	if at := d.Subject; at != nil {
+		f.File, f.Line, f.Column = state.Text(at.Filename), at.Start.Line, at.Start.Column
+	}
+	return m.Annotate(as, f)
 }
 
 // openSinks opens the files that the run is written to. It refuses a file that has another

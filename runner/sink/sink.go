@@ -144,9 +144,8 @@ func isStream(path string) bool {
 	return slices.Contains([]string{"/dev/stdin", "/dev/stdout", "/dev/stderr"}, path) || strings.HasPrefix(path, "/dev/fd/") || strings.HasPrefix(path, "/proc/")
 }
 
-// report is a sink that writes its file when the run has ended. Until then the file says so
-// by being empty: a reader must not take the file of an earlier run for that of one that was
-// killed.
+// report is a sink that writes its file when the run has ended. Until then the file says that the
+// run has not: a reader must not take the file of an earlier run for that of one that was killed.
 type report struct {
 	kind    Kind
 	path    string
@@ -159,10 +158,19 @@ type report struct {
 // Begin implements runner.View.
 func (r *report) Begin(b runner.Beginning) {
 	r.account = newAccount(b)
-	if !r.o.Append {
-		r.err = r.replace(nil)
+	if r.o.Append {
+		return
 	}
+	r.account.ending = runner.Ending{Status: state.StatusInProgress, Failed: []state.Failure{{Outcome: unended, Message: "the run has not ended: it goes on, or was killed"}}}
+	var text bytes.Buffer
+	if r.err = r.form.write(&text, r.account, r.o); r.err == nil {
+		r.err = r.replace(text.Bytes())
+	}
+	r.account.ending = runner.Ending{}
 }
+
+// unended is the outcome in a file of a run that has not ended.
+const unended = "unended"
 
 // Commit implements runner.View.
 func (r *report) Commit(c state.Commit) {

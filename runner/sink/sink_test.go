@@ -1,6 +1,7 @@
 package sink_test
 
 import (
+	"bytes"
 	"encoding/xml"
 	"errors"
 	"flag"
@@ -227,22 +228,31 @@ func TestEventsFile(t *testing.T) {
 	}
 }
 
-// TestNoFileOfAnEarlierRun holds that the file of an earlier run is empty while a run goes on:
-// if it is killed, nobody takes that for its result.
+// TestNoFileOfAnEarlierRun holds that a file says while a run goes on that the run has not ended: if
+// it is killed, nobody takes the file of an earlier run for its result.
 func TestNoFileOfAnEarlierRun(t *testing.T) {
 	t.Parallel()
-	path := filepath.Join(t.TempDir(), "junit.xml")
-	s, err := sink.Open(sink.JUnit, path, options(t))
-	must(t, err)
-	play(t, s)
-	s, err = sink.Open(sink.JUnit, path, options(t))
-	must(t, err)
-	if info, err := os.Stat(path); err != nil || info.Size() == 0 {
-		t.Errorf("before the run begins: %v, %v", info, err)
-	}
-	s.Begin(beginning())
-	if info, err := os.Stat(path); err != nil || info.Size() != 0 {
-		t.Errorf("while the run goes on: %v, %v", info, err)
+	for kind, want := range map[sink.Kind]string{
+		sink.JUnit:   `<failure type="unended" message="the run has not ended: it goes on, or was killed">`,
+		sink.SARIF:   `"results":[]`,
+		sink.Summary: "&lt;/b&gt;: not ended",
+		sink.Result:  "status=in_progress\n",
+	} {
+		path := filepath.Join(t.TempDir(), "file")
+		s, err := sink.Open(kind, path, options(t))
+		must(t, err)
+		play(t, s)
+		before, err := os.ReadFile(path)
+		must(t, err)
+		s, err = sink.Open(kind, path, options(t))
+		must(t, err)
+		if now, err := os.ReadFile(path); err != nil || !bytes.Equal(now, before) {
+			t.Errorf("%s: before the run begins: %s, %v", kind, now, err)
+		}
+		s.Begin(beginning())
+		if now, err := os.ReadFile(path); err != nil || !strings.Contains(string(now), want) {
+			t.Errorf("%s: while the run goes on: %s, %v", kind, now, err)
+		}
 	}
 }
 

@@ -58,6 +58,8 @@ func (m *markdown) result(a *account) {
 		mark, result = "⏸️", "interrupted by "+e.Signal
 	case e.Status == state.StatusPaused:
 		mark = "⏸️"
+	case e.Status == state.StatusInProgress:
+		mark, result = "⏳", "not ended"
 	}
 	m.printf("## %s %s: %s\n\n", mark, escape(view.Named(a.PRD, a.Title)), escape(result))
 	m.printf("Session %s, %s", code(state.ShortSession(a.Session)), view.Duration(e.Duration))

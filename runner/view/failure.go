@@ -145,7 +145,8 @@ func (v *plain) printEnd(e runner.Ending) {
 		v.page.printf("%s %s  %s\n", v.page.paint(yellow, "!"), v.page.paint(bold, v.prd+" stopped"), took)
 	}
 	v.printSums()
-	v.annotate(e.Failures())
+	v.annotate(Error, e.Failures())
+	v.annotate(Warning, e.Allowed)
 	if len(e.Next) > 0 {
 		v.page.printf("\nNext:\n")
 	}
@@ -154,16 +155,16 @@ func (v *plain) printEnd(e runner.Ending) {
 	}
 }
 
-// maxAnnotations is how many annotations of a step GitHub shows.
+// maxAnnotations is how many annotations of a severity GitHub shows of a step.
 const maxAnnotations = 10
 
 // annotate shows failures at their places in the sources, where a CI system can.
-func (v *plain) annotate(failures []state.Failure) {
+func (v *plain) annotate(as Severity, failures []state.Failure) {
 	if v.markup == nil {
 		return
 	}
 	for _, f := range failures[:min(len(failures), maxAnnotations)] {
-		if line := v.markup.Annotate(f); line != "" {
+		if line := v.markup.Annotate(as, f); line != "" {
 			v.page.WriteString(line + "\n")
 		}
 	}

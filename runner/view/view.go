@@ -53,10 +53,19 @@ type Markup interface {
 	Fold(title string) (begin, end string)
 	// Annotate returns the line that shows a failure at its place in the sources, "" if the
 	// system has none.
-	Annotate(f state.Failure) string
+	Annotate(as Severity, f state.Failure) string
 	// Neutral returns text in one line so that the system takes no part of it for a command.
 	Neutral(text string) string
 }
+
+// Severity says how an annotation is marked.
+type Severity int
+
+// The severities.
+const (
+	Error   Severity = iota
+	Warning          // what it says fails nothing
+)
 
 // Logs is the directory of the files in Failure.Log.
 type Logs struct {

@@ -109,7 +109,11 @@ func (github) Fold(title string) (begin, end string) {
 }
 
 // Annotate implements view.Markup.
-func (g github) Annotate(f state.Failure) string {
+func (g github) Annotate(as view.Severity, f state.Failure) string {
+	command := "::error "
+	if as == view.Warning {
+		command = "::warning "
+	}
 	var properties []string
 	add := func(name, value string) { properties = append(properties, name+"="+escapeProperty(value)) }
 	if f.File != "" {
@@ -124,7 +128,7 @@ func (g github) Annotate(f state.Failure) string {
 	if who := view.FailedStep(f); who != "" {
 		add("title", view.OneLine(who))
 	}
-	return strings.TrimSpace("::error "+strings.Join(properties, ",")) + "::" + escapeData(view.Clean(string(f.Message)))
+	return strings.TrimSpace(command+strings.Join(properties, ",")) + "::" + escapeData(view.Clean(string(f.Message)))
 }
 
 // Neutral implements view.Markup. GitHub takes a line that begins with ::, after white space, for
@@ -160,7 +164,7 @@ func (g *gitlab) Fold(title string) (begin, end string) {
 }
 
 // Annotate implements view.Markup.
-func (*gitlab) Annotate(state.Failure) string { return "" }
+func (*gitlab) Annotate(view.Severity, state.Failure) string { return "" }
 
 // Neutral implements view.Markup. A section begins and ends with control characters, which no text
 // has.
@@ -173,7 +177,7 @@ type buildkite struct{}
 func (buildkite) Fold(title string) (begin, end string) { return "--- " + title, "+++ Runner" }
 
 // Annotate implements view.Markup.
-func (buildkite) Annotate(state.Failure) string { return "" }
+func (buildkite) Annotate(view.Severity, state.Failure) string { return "" }
 
 // Neutral implements view.Markup.
 func (buildkite) Neutral(text string) string {

@@ -8,6 +8,7 @@ import (
 
 	"prdrunner/checkpoint/state"
 	"prdrunner/cmd/runner/ci"
+	"prdrunner/runner/view"
 )
 
 func lookup(environ map[string]string) func(string) string {
@@ -104,11 +105,11 @@ func TestMarkup(t *testing.T) {
 		if begin, end := m.Fold("100%"); begin != tt.begin || end != tt.end {
 			t.Errorf("%s folds with %q and %q", tt.job.System, begin, end)
 		}
-		if say := m.Annotate(failure); say != tt.say {
+		if say := m.Annotate(view.Error, failure); say != tt.say {
 			t.Errorf("%s annotates with %q, want %q", tt.job.System, say, tt.say)
 		}
 	}
-	if say := (ci.Job{System: ci.GitHub}).Markup(now).Annotate(state.Failure{Message: "::x"}); say != "::error::::x" {
+	if say := (ci.Job{System: ci.GitHub}).Markup(now).Annotate(view.Warning, state.Failure{Message: "::x"}); say != "::warning::::x" {
 		t.Errorf("without a place: %q", say)
 	}
 	for _, system := range []ci.System{ci.Auto, ci.None, ci.Jenkins, ci.CircleCI} {

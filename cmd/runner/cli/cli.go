@@ -70,6 +70,9 @@ type Environment struct {
 	Warnings []error        // printed after the command's result
 
 	Report *diagnostics.Report // the diagnostics that were printed, nil if none were
+	// Annotate returns the line that shows a diagnostic at its place in the sources, "" if it has none.
+	// nil: nothing that reads the output does that.
+	Annotate func(d *hcl.Diagnostic) string
 }
 
 // Options are the flags that every command takes.
@@ -303,6 +306,13 @@ func (e *Environment) PrintDiagnostics(sources map[string][]byte, diags hcl.Diag
 	e.Report = &report
 	if err := diagnostics.WriteText(e.Stderr.Raw, sources, diags, e.Width(e.Stderr), e.Color(e.Stderr)); err != nil {
 		return fmt.Errorf("print diagnostics: %w", err)
+	}
+	if e.Annotate != nil {
+		for _, d := range diags {
+			if line := e.Annotate(d); line != "" {
+				fmt.Fprintln(e.Stderr.Raw, line)
+			}
+		}
 	}
 	return nil
 }
