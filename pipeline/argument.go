@@ -23,6 +23,7 @@ type argument struct {
 	kinds     kinds // of all refs together
 	calls     []*hclsyntax.FunctionCallExpr
 
+	objects    []*hclsyntax.ObjectConsExpr
 	readsFiles bool     // one of the calls is of a function that reads files
 	texts      []string // the texts of a list of literal texts, which need no evaluation; nil for other expressions
 
@@ -47,6 +48,8 @@ func newArgument(name string, nameRange hcl.Range, expr hclsyntax.Expression, sr
 			a.readsFiles = a.readsFiles || files.Provides(node.Name)
 		case *hclsyntax.ScopeTraversalExpr:
 			refers = true
+		case *hclsyntax.ObjectConsExpr:
+			a.objects = append(a.objects, node)
 		}
 		return nil
 	})

@@ -81,7 +81,9 @@ func (d *decoder) argument(content *hclsyntax.Body, name string) *argument {
 }
 
 func (d *decoder) newArgument(attr *hclsyntax.Attribute) *argument {
-	return newArgument(attr.Name, attr.NameRange, attr.Expr, d.source)
+	a := newArgument(attr.Name, attr.NameRange, attr.Expr, d.source)
+	d.checkKeys(a.objects)
+	return a
 }
 
 // single returns the only block of a type, or nil.
