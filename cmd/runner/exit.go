@@ -21,6 +21,7 @@ import (
 	"prdrunner/cmd/runner/cli"
 	"prdrunner/cmd/runner/config"
 	"prdrunner/cmd/runner/load"
+	"prdrunner/cmd/runner/logs"
 	"prdrunner/cmd/runner/safety"
 	"prdrunner/runner"
 	"prdrunner/runner/protect"
@@ -100,7 +101,7 @@ func knownCode(err error) (code int, known bool) {
 		return endedCode(ended), true
 	case errors.As(err, &early):
 		return endedCode(&endedError{signal: early.Signal}), true
-	case errors.Is(err, errWouldChange):
+	case errors.Is(err, errWouldChange), errors.Is(err, logs.ErrNoMatch):
 		return exitFailed, true
 	case errors.Is(err, begin.ErrAlreadyComplete):
 		return exitAlreadyComplete, true
@@ -149,7 +150,7 @@ func endedCode(e *endedError) int {
 func silent(err error) bool {
 	var ended *endedError
 	return err == nil || errors.As(err, &ended) ||
-		errors.Is(err, load.ErrDiagnosed) || errors.Is(err, errWouldChange) || errors.Is(err, checkpoints.ErrDamageShown) || errors.Is(err, safety.ErrNotWhole)
+		errors.Is(err, load.ErrDiagnosed) || errors.Is(err, errWouldChange) || errors.Is(err, logs.ErrNoMatch) || errors.Is(err, checkpoints.ErrDamageShown) || errors.Is(err, safety.ErrNotWhole)
 }
 
 // reportError writes an error and its hint to standard error. It adapts the commands in

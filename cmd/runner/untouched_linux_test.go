@@ -25,7 +25,7 @@ func readingCommands() map[string][]string {
 			"plan PRD-001 --resume --on-conflict restore", "plan PRD-001 --resume --from one",
 		},
 		"runner status":              {"status", "status PRD-001", "status PRD-001 --json", "status --json"},
-		"runner logs":                {"logs PRD-001 make", "logs PRD-001", "logs PRD-001 make --attempt 1 --raw"},
+		"runner logs":                {"logs PRD-001 make", "logs PRD-001", "logs PRD-001 make --attempt 1 --raw", "logs PRD-001 --grep n --since 1h --tail 3 --timestamps", "logs PRD-001 --failed"},
 		"runner validate":            {"validate", "validate PRD-001", "validate PRD-001 --json"},
 		"runner fmt":                 {"fmt --check", "fmt --diff"},
 		"runner graph":               {"graph PRD-001", "graph PRD-001 --format json"},

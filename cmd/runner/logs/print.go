@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"regexp"
 	"time"
 
 	"prdrunner/checkpoint"
@@ -17,32 +18,85 @@ import (
 	"prdrunner/runner/view"
 )
 
-// printer prints logs. If there are several, it prints a header before each.
+// printer prints logs. Several logs, one after the other, have a heading each; while logs are
+// followed, and where only matching lines are printed, each line has the name of its log.
 type printer struct {
 	env     *cli.Environment
 	store   *checkpoint.Store
 	prd     string
 	session string
-	named   bool
+	only    *step // the one that the user named; nil: several
+	named   bool  // there is only one attempt, and the user named it
 	raw     bool
-	last    string // the header of the log that was printed last
+
+	tail       int            // the number of lines from the end of each log; all: the whole log
+	match      *regexp.Regexp // the lines to print; nil: all
+	timestamps bool
+	times      spans // only for timestamps and a selection by time
+
+	following bool
+	names     int      // columns of the names before the lines
+	matched   bool     // a line was printed that matches
+	empty     []string // logs in which nothing was printed
+	page      *headed  // standard output
+	now       func() time.Time
 }
 
-func (p *printer) printAll(steps []step, attempt int) error {
+// all is the value of printer.tail for whole logs.
+const all = -1
+
+// prefixed reports whether each line begins with the name of its log.
+func (p *printer) prefixed() bool {
+	return !p.named && (p.following || p.match != nil)
+}
+
+// headed writes logs to standard output, each under a heading that is printed with its first line.
+type headed struct {
+	out     io.Writer
+	last    string // the heading that was printed last
+	midLine bool   // the last byte was no newline
+}
+
+// under returns a writer that prints below a heading, "" for none.
+func (h *headed) under(heading string) io.Writer { return section{h, heading} }
+
+type section struct {
+	page    *headed
+	heading string
+}
+
+// Write implements io.Writer.
+func (s section) Write(b []byte) (int, error) {
+	h := s.page
+	if len(b) == 0 {
+		return 0, nil
+	}
+	if s.heading != "" && s.heading != h.last {
+		before := ""
+		if h.midLine {
+			before = "\n"
+		}
+		if h.last != "" {
+			before += "\n"
+		}
+		if _, err := io.WriteString(h.out, before+s.heading+"\n"); err != nil {
+			return 0, err
+		}
+		h.last = s.heading
+	}
+	h.midLine = b[len(b)-1] != '\n'
+	return h.out.Write(b)
+}
+
+// printAll prints the logs of attempts, one after the other.
+func (p *printer) printAll(attempts []selected) error {
 	printed := false
 	var absent []string
-	for _, s := range steps {
-		n := attempt
-		if n == 0 {
-			n = s.attempts
-		}
-		if n == 0 {
-			continue
-		}
-		f, err := p.openLog(s, n)
+	for _, a := range attempts {
+		f, err := p.openLog(a.step, a.attempt)
 		if errors.Is(err, os.ErrNotExist) {
-			if s.gate == nil && n <= s.attempts { // a gate may have no process: a condition, a metric, an approval
-				absent = append(absent, fmt.Sprintf("attempt %d of %s%s", n, s.label, tookResult(s, n)))
+			if a.gate == nil && a.attempt <= a.attempts { // a gate may have no process: a condition, a metric, an approval
+				absent = append(absent, fmt.Sprintf("attempt %d of %s%s", a.attempt, a.label, tookResult(a.step, a.attempt)))
 			}
 			continue
 		}
@@ -50,14 +104,135 @@ func (p *printer) printAll(steps []step, attempt int) error {
 			return fmt.Errorf("read log: %w", err)
 		}
 		printed = true
-		if err := errors.Join(p.copyLog(s.label, n, p.writer(), f), f.Close()); err != nil {
-			return fmt.Errorf("print the log of %s: %w", s.label, err)
+		if err := errors.Join(p.print(a, f), f.Close()); err != nil {
+			return fmt.Errorf("print the log of %s: %w", a.label, err)
 		}
 	}
 	if printed {
 		return nil
 	}
-	return p.nothing(steps, absent)
+	return p.nothing(absent)
+}
+
+// print prints the log of an attempt from where --tail begins.
+func (p *printer) print(a selected, log *os.File) error {
+	info, err := log.Stat()
+	if err != nil {
+		return err
+	}
+	size := info.Size()
+	if size == 0 {
+		p.empty = append(p.empty, p.nameOf(a))
+		return nil
+	}
+	from, err := p.start(log, size)
+	if err != nil {
+		return err
+	}
+	to := p.writer(a, func() string { return "" })
+	_, err = io.Copy(to, io.NewSectionReader(log, from, size-from))
+	return errors.Join(err, to.Close())
+}
+
+// start returns the offset in a log from which it is printed.
+func (p *printer) start(log io.ReaderAt, size int64) (int64, error) {
+	if p.tail == all {
+		return 0, nil
+	}
+	var match func([]byte) bool
+	if p.match != nil {
+		match = func(line []byte) bool { return matches(p.match, line) }
+	}
+	return tailStart(log, size, p.tail, match)
+}
+
+// nameOf names an attempt in front of its lines.
+func (p *printer) nameOf(a selected) string {
+	if a.attempt == 1 {
+		return view.OneLine(a.label)
+	}
+	return fmt.Sprintf("%s (attempt %d)", view.OneLine(a.label), a.attempt)
+}
+
+// heading returns the line above the log of an attempt, "" for none.
+func (p *printer) heading(a selected) string {
+	if p.prefixed() || p.named && (p.following || !p.timestamps) {
+		return ""
+	}
+	h := fmt.Sprintf("==> %s (attempt %d)", view.OneLine(a.label), a.attempt)
+	if p.timestamps {
+		h += ", " + p.times.of(a).String()
+	}
+	return h + " <=="
+}
+
+// timeLayout is how times in UTC are printed.
+const timeLayout = "2006-01-02T15:04:05Z"
+
+// String describes when an attempt ran.
+func (s span) String() string {
+	switch {
+	case s.began.IsZero() && s.ended.IsZero():
+		return "times not on record"
+	case s.began.IsZero():
+		return "ended " + s.ended.UTC().Format(timeLayout)
+	case s.ended.IsZero():
+		return "begun " + s.began.UTC().Format(timeLayout) + ", no end on record"
+	}
+	return fmt.Sprintf("%s to %s, %s", s.began.UTC().Format(timeLayout), s.ended.UTC().Format(timeLayout), view.Duration(s.ended.Sub(s.began)))
+}
+
+// writer returns the destination of one log: standard output, made harmless unless p.raw is set.
+// stamp returns the time before a line, while logs are followed.
+func (p *printer) writer(a selected, stamp func() string) io.WriteCloser {
+	to := p.page.under(p.heading(a))
+	if byLine := p.prefixed() || p.match != nil || p.timestamps && p.following; !byLine {
+		return p.cleaned(to, nil)
+	}
+	name := ""
+	if p.prefixed() {
+		name = fmt.Sprintf("%-*s | ", p.names, p.nameOf(a))
+	}
+	l := &lines{out: &noting{to, &p.matched}, match: p.match, prefix: func() string { return stamp() + name }}
+	return p.cleaned(l, l)
+}
+
+// cleaned returns a writer that makes text harmless, unless p.raw is set. It closes what follows.
+func (p *printer) cleaned(to io.Writer, then io.Closer) io.WriteCloser {
+	if p.raw {
+		return closing{to, nil, then}
+	}
+	c := view.NewCleaner(to)
+	return closing{c, c, then}
+}
+
+// closing is a writer that closes the writers behind it, the first of them first.
+type closing struct {
+	io.Writer
+	first, then io.Closer
+}
+
+// Close implements io.Closer.
+func (c closing) Close() error {
+	var errs []error
+	for _, closer := range []io.Closer{c.first, c.then} {
+		if closer != nil {
+			errs = append(errs, closer.Close())
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// noting is a writer that notes that something was written.
+type noting struct {
+	io.Writer
+	written *bool
+}
+
+// Write implements io.Writer.
+func (n *noting) Write(b []byte) (int, error) {
+	*n.written = true
+	return n.Writer.Write(b)
 }
 
 // openLog opens the log of an attempt, in the directory of this session or of an earlier
@@ -89,7 +264,7 @@ func tookResult(s step, attempt int) string {
 
 // nothing returns the error that says why no log was printed. absent lists attempts that
 // ran, but whose logs are not on this machine.
-func (p *printer) nothing(steps []step, absent []string) error {
+func (p *printer) nothing(absent []string) error {
 	what, hint := "no workstream has begun", fmt.Sprintf("`runner status %s` shows its state", p.prd)
 	switch {
 	case len(absent) > 0:
@@ -98,15 +273,15 @@ func (p *printer) nothing(steps []step, absent []string) error {
 			what += fmt.Sprintf(", nor %d more", more)
 		}
 		hint = fmt.Sprintf("an imported session has logs only if it was exported with `runner checkpoint export %s --logs`", p.prd)
-		if len(steps) == 1 && steps[0].cached != nil {
+		if p.only != nil && p.only.cached != nil {
 			hint = "logs of a session that failed or was given up are under " + p.env.Display(filepath.Join(p.store.Dir(), "failed")) + ", as long as retention keeps them"
 		}
-	case p.named && steps[0].gate != nil && (steps[0].gate.Message != "" || steps[0].gate.By != nil):
-		return p.approval(steps[0].gate)
-	case p.named && steps[0].gate != nil && steps[0].attempts == 0 && steps[0].gate.Status != state.Pending:
-		what = fmt.Sprintf("%s has no log: it is judged without a process", steps[0].label)
-	case p.named:
-		what = fmt.Sprintf("%s has no such log: it was started %s", steps[0].label, timesInWords(steps[0].attempts))
+	case p.only != nil && p.only.gate != nil && (p.only.gate.Message != "" || p.only.gate.By != nil):
+		return p.approval(p.only.gate)
+	case p.only != nil && p.only.gate != nil && p.only.attempts == 0 && p.only.gate.Status != state.Pending:
+		what = fmt.Sprintf("%s has no log: it is judged without a process", p.only.label)
+	case p.only != nil:
+		what = fmt.Sprintf("%s has no such log: it was started %s", p.only.label, timesInWords(p.only.attempts))
 	}
 	return advice.With(advice.Usagef("%s", what), hint)
 }
@@ -148,29 +323,4 @@ func timesInWords(n int) string {
 		return "once"
 	}
 	return fmt.Sprintf("%d times", n)
-}
-
-// writer returns the destination of one log: standard output, made harmless unless p.raw
-// is set.
-func (p *printer) writer() io.Writer {
-	if p.raw {
-		return p.env.Stdout.Raw
-	}
-	return view.NewCleaner(p.env.Stdout.Raw)
-}
-
-// copyLog prints a log, or the output that was added to it, after its header.
-func (p *printer) copyLog(label string, attempt int, to io.Writer, from io.Reader) error {
-	out := p.env.Stdout
-	if header := fmt.Sprintf("==> %s (attempt %d) <==", view.OneLine(label), attempt); !p.named && header != p.last {
-		if p.last != "" {
-			fmt.Fprintln(out)
-		}
-		if _, err := fmt.Fprintln(out, header); err != nil {
-			return err
-		}
-		p.last = header
-	}
-	_, err := io.Copy(to, from)
-	return err
 }

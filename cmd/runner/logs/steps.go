@@ -24,6 +24,8 @@ type step struct {
 	label    string // for people
 	log      string
 	attempts int           // 0: the step has not begun
+	running  bool          // its last attempt runs, if its runner lives
+	record   span          // of the last attempt
 	gate     *state.Gate   // nil for a workstream
 	sessions []string      // earlier sessions whose directories may hold the logs of attempts
 	cached   *state.Cached // the run whose result the last attempt took from the cache; nil if the attempt ran
@@ -32,52 +34,121 @@ type step struct {
 // findSteps returns the steps that have a log, in the order of the pipeline, services and
 // hooks last: all steps, or those that the user named.
 func findSteps(st *state.State, hooks []step, name string) ([]step, error) {
-	var all []step
-	addGates := func(owner string, list []*state.Gate) {
-		for _, g := range list {
-			bare, _, _ := strings.Cut(g.Label, " (")
-			all = append(all, step{g.Label, owner + "." + bare, g.Attempts, g, earlierSessions(st, g.Session), nil})
-		}
-	}
-	if r := st.Review; r != nil && r.Runs > 0 && st.Workstream("review") == nil {
-		all = append(all, step{"review", runner.ReviewLog, r.Runs, nil, nil, nil})
-	}
-	for _, p := range st.Phases {
-		for _, w := range p.Workstreams {
-			all = append(all, step{w.Name, w.Name, w.Attempts, nil, earlierSessions(st, w.Session), w.Cached})
-			addGates(w.Name, w.Gates)
-		}
-		addGates(p.Name, p.Gates)
-	}
-	for _, s := range st.Services {
-		all = append(all, step{disk.ServiceLog(s.Name), disk.ServiceLog(s.Name), s.Attempt, nil, nil, nil})
-	}
-	all = append(all, hooks...)
+	all := append(allSteps(st), hooks...)
 	if name == "" {
 		return all, nil
 	}
-	i := slices.IndexFunc(all, func(s step) bool { return s.label == name })
-	if i >= 0 {
-		return all[i : i+1], nil
+	named := slices.DeleteFunc(slices.Clone(all), func(s step) bool { return !s.isNamed(name) })
+	if exact := slices.IndexFunc(named, func(s step) bool { return s.label == name }); exact >= 0 {
+		return named[exact : exact+1], nil
 	}
-	var named []step // gates that share a bare name
+	if len(named) > 0 {
+		return named, nil
+	}
+	var labels []string
 	for _, s := range all {
-		if bare, _, _ := strings.Cut(s.label, " ("); s.gate != nil && bare == name {
-			named = append(named, s)
+		labels = append(labels, s.label)
+		if block, _, instance := strings.Cut(s.label, "["); instance {
+			labels = append(labels, block)
 		}
 	}
-	if len(named) == 0 {
-		labels := make([]string, len(all))
-		for i, s := range all {
-			labels[i] = s.label
-		}
-		err := advice.Usagef("there is no log of %q in %s: it is no workstream or gate, nor a service or hook that has run", name, st.PRD)
-		if near := words.Nearest(name, labels); near != "" {
-			return nil, advice.With(err, fmt.Sprintf("did you mean %s?", text.ShellWord(near)))
-		}
-		return nil, err
+	err := advice.Usagef("there is no log of %q in %s: it is no workstream or gate, nor a service or hook that has run", name, st.PRD)
+	if near := words.Nearest(name, labels); near != "" {
+		return nil, advice.With(err, fmt.Sprintf("did you mean %s?", text.ShellWord(near)))
 	}
-	return named, nil
+	return nil, err
+}
+
+// isNamed reports whether a user means the step by a name: its label, the name of a gate without its
+// owner, or the workstream of which it is an instance.
+func (s step) isNamed(name string) bool {
+	if s.label == name {
+		return true
+	}
+	if bare, _, ok := state.CutLabel(s.label); ok {
+		return bare == name
+	}
+	block, _, instance := strings.Cut(s.label, "[")
+	return instance && block == name
+}
+
+func allSteps(st *state.State) []step {
+	var all []step
+	addGates := func(list []*state.Gate) {
+		for _, g := range list {
+			s := gateStep(g.Label)
+			s.attempts, s.running, s.record, s.gate, s.sessions = g.Attempts, g.Status == state.Running, verdictOf(g), g, earlierSessions(st, g.Session)
+			all = append(all, s)
+		}
+	}
+	if r := st.Review; r != nil && r.Runs > 0 && st.Workstream("review") == nil {
+		all = append(all, step{label: "review", log: runner.ReviewLog, attempts: r.Runs})
+	}
+	for _, p := range st.Phases {
+		for _, w := range p.Workstreams {
+			all = append(all, step{
+				label: w.Name, log: w.Name, attempts: w.Attempts, running: w.Status == state.Running && !w.Retries(), record: recordOf(w),
+				sessions: earlierSessions(st, w.Session), cached: w.Cached,
+			})
+			addGates(w.Gates)
+		}
+		addGates(p.Gates)
+	}
+	for _, s := range st.Services {
+		log := disk.ServiceLog(s.Name)
+		all = append(all, step{label: log, log: log, attempts: s.Attempt, running: s.Running, record: span{began: s.StartedAt}})
+	}
+	return all
+}
+
+// gateStep returns the step of a gate that has not begun.
+func gateStep(label string) step {
+	bare, owner, _ := state.CutLabel(label)
+	return step{label: label, log: owner + "." + bare}
+}
+
+// beginningOf returns the attempt that an event begins. ok is false if it begins none.
+func beginningOf(e state.Event) (a selected, ok bool) {
+	switch e := e.(type) {
+	case state.WorkstreamStarted:
+		a = selected{step{label: e.Workstream, log: e.Workstream}, e.Attempt}
+	case state.GateStarted:
+		a = selected{gateStep(e.Gate), e.Attempt}
+	case state.ServiceStarted:
+		log := disk.ServiceLog(e.Service)
+		a = selected{step{label: log, log: log}, e.Attempt}
+	default:
+		return selected{}, false
+	}
+	a.attempts, a.running = a.attempt, true
+	return a, true
+}
+
+// endingOf returns the name of the log of the step whose attempt an event ends, "" if it ends none.
+func endingOf(e state.Event) string {
+	switch e := e.(type) {
+	case state.WorkstreamAttemptFailed:
+		return e.Workstream
+	case state.WorkstreamSucceeded:
+		return e.Workstream
+	case state.WorkstreamCompleted:
+		return e.Workstream
+	case state.WorkstreamFailed:
+		return e.Workstream
+	case state.WorkstreamInterrupted:
+		return e.Workstream
+	case state.WorkstreamUncertain:
+		return e.Workstream
+	case state.GatePassed:
+		return gateStep(e.Gate).log
+	case state.GateFailed:
+		return gateStep(e.Gate).log
+	case state.GateVoided:
+		return gateStep(e.Gate).log
+	case state.ServiceEnded:
+		return disk.ServiceLog(e.Service)
+	}
+	return ""
 }
 
 // findHooks returns the hooks that have run. The state of a session does not have them: how
@@ -96,7 +167,7 @@ func findHooks(store *checkpoint.Store, prd string) ([]step, error) {
 		}
 	}
 	var hooks []step
-	for _, name := range slices.Sorted(maps.Keys(attempts)) {
+	for _, name := range slices.SortedFunc(maps.Keys(attempts), words.CompareNatural) {
 		hooks = append(hooks, step{label: name, log: name, attempts: attempts[name]})
 	}
 	return hooks, nil

@@ -384,3 +384,24 @@ func gateStatuses(list []*state.Gate) string {
 	}
 	return strings.Join(words, ", ")
 }
+
+// RunOver says in one line that no run of the session is on, and what to type next. wasOn says that
+// one was on a moment ago.
+func (s SessionStatus) RunOver(wasOn bool) string {
+	var line string
+	switch {
+	case s.Killed && wasOn:
+		line = "The runner of " + s.PRD + " was killed: how its run ended is not on record"
+	case s.Killed:
+		line = "No run of " + s.PRD + " is on: its runner was killed, and how that run ended is not on record"
+	case wasOn:
+		line = fmt.Sprintf("The run of %s has ended: the session is %s", s.PRD, s.statusText())
+	default:
+		line = fmt.Sprintf("No run of %s is on: the session is %s", s.PRD, s.statusText())
+	}
+	const most = 3
+	for i, command := range s.Next[:min(len(s.Next), most)] {
+		line += []string{"; next: ", ", "}[min(i, 1)] + "`" + string(command) + "`"
+	}
+	return line
+}

@@ -1,5 +1,6 @@
-// Package words helps with the words that a user types. OneOf lists the allowed words in a
-// message, and Nearest finds the word that the user may have misspelt.
+// Package words helps with the words that a user types and reads. OneOf lists the allowed words
+// in a message, Nearest finds the word that the user may have misspelt, and CompareNatural
+// orders names as people do.
 package words
 
 import (

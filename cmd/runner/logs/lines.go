@@ -1,0 +1,72 @@
+package logs
+
+import (
+	"bytes"
+	"io"
+	"regexp"
+
+	"prdrunner/runner/view"
+)
+
+// maxLine bounds the line that is kept until its end comes. A longer one is printed in parts.
+const maxLine = 1 << 20
+
+// lines is a writer that prints a log line by line: those that match, each with a prefix.
+type lines struct {
+	out    io.Writer
+	match  *regexp.Regexp // nil: every line
+	prefix func() string  // nil: none
+	begun  []byte         // of a line whose end has not come
+}
+
+// Write implements io.Writer. What it is given is the end of a log only when Close is called.
+func (l *lines) Write(b []byte) (int, error) {
+	n := len(b)
+	for {
+		i := bytes.IndexByte(b, '\n')
+		if i < 0 {
+			break
+		}
+		line := b[:i]
+		if len(l.begun) > 0 {
+			line = append(l.begun, line...)
+		}
+		if err := l.print(line); err != nil {
+			return 0, err
+		}
+		l.begun, b = l.begun[:0], b[i+1:]
+	}
+	l.begun = append(l.begun, b...)
+	if len(l.begun) >= maxLine {
+		return n, l.Close()
+	}
+	return n, nil
+}
+
+// Close prints a line that has no end.
+func (l *lines) Close() error {
+	if len(l.begun) == 0 {
+		return nil
+	}
+	err := l.print(l.begun)
+	l.begun = l.begun[:0]
+	return err
+}
+
+func (l *lines) print(line []byte) error {
+	if l.match != nil && !matches(l.match, line) {
+		return nil
+	}
+	var b []byte
+	if l.prefix != nil {
+		b = append(b, l.prefix()...)
+	}
+	b = append(append(b, line...), '\n')
+	_, err := l.out.Write(b)
+	return err
+}
+
+// matches reports whether a line matches as people see it, without colours.
+func matches(re *regexp.Regexp, line []byte) bool {
+	return re.MatchString(view.Clean(string(bytes.TrimSuffix(line, []byte("\r")))))
+}
