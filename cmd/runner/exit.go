@@ -23,6 +23,7 @@ import (
 	"prdrunner/cmd/runner/load"
 	"prdrunner/cmd/runner/logs"
 	"prdrunner/cmd/runner/safety"
+	"prdrunner/cmd/runner/watch"
 	"prdrunner/runner"
 	"prdrunner/runner/protect"
 )
@@ -94,11 +95,14 @@ func exitCode(err error) int {
 func knownCode(err error) (code int, known bool) {
 	var ended *endedError
 	var early *runner.InterruptedError
+	var watched *watch.EndedError
 	switch {
 	case err == nil:
 		return exitComplete, true
 	case errors.As(err, &ended):
 		return endedCode(ended), true
+	case errors.As(err, &watched):
+		return endedCode(&endedError{status: watched.Status}), true
 	case errors.As(err, &early):
 		return endedCode(&endedError{signal: early.Signal}), true
 	case errors.Is(err, errWouldChange), errors.Is(err, logs.ErrNoMatch):
@@ -149,7 +153,7 @@ func endedCode(e *endedError) int {
 // been shown.
 func silent(err error) bool {
 	var ended *endedError
-	return err == nil || errors.As(err, &ended) ||
+	return err == nil || errors.As(err, &ended) || advice.IsA[*watch.EndedError](err) ||
 		errors.Is(err, load.ErrDiagnosed) || errors.Is(err, errWouldChange) || errors.Is(err, logs.ErrNoMatch) || errors.Is(err, checkpoints.ErrDamageShown) || errors.Is(err, safety.ErrNotWhole)
 }
 

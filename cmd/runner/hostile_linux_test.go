@@ -259,6 +259,7 @@ func TestOnATerminalOnlyRunnersOwnStylesAreSent(t *testing.T) {
 		"conflict":    {"build", "PRD-001", "--resume", "--on-conflict", "fail", "--on-stale", "proceed", "--yes"},
 		"diff":        {"checkpoint", "diff", "PRD-001", "0", "workspace", "--files"},
 		"logs":        {"logs", "PRD-001"},
+		"watch":       {"watch", "PRD-001", "--all"},
 		"error":       {"checkpoint", "show", "PRD-001", hostileName},
 		"diagnostics": {"validate", "-f", "in/" + hostileName},
 		"format":      {"fmt", "--diff", "broken.hcl"},

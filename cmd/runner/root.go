@@ -12,6 +12,7 @@ import (
 	"prdrunner/cmd/runner/checkpoints"
 	"prdrunner/cmd/runner/cli"
 	"prdrunner/cmd/runner/logs"
+	"prdrunner/cmd/runner/watch"
 	"prdrunner/cmd/runner/words"
 )
 
@@ -84,7 +85,8 @@ func addCommands(root *cobra.Command, env *cli.Environment) {
 		commands  []entry
 	}{
 		{"run", "Run pipelines:", []entry{
-			{"build", newBuildCommand}, {"plan", newPlanCommand}, {"status", newStatusCommand}, {"logs", logs.NewCommand},
+			{"build", newBuildCommand}, {"plan", newPlanCommand}, {"status", newStatusCommand}, {"watch", watch.NewCommand},
+			{"logs", logs.NewCommand},
 			{"pause", newPauseCommand}, {"abandon", newAbandonCommand},
 		}},
 		{"decide", "Answer what waits for a person:", []entry{

@@ -172,6 +172,25 @@ func (v *plain) annotate(as Severity, failures []state.Failure) {
 
 // printSums prints what the run did with its workstreams, and which took longest.
 func (v *plain) printSums() {
+	sums := v.sums()
+	if sums == "" {
+		return
+	}
+	var slowest []string
+	if c := v.progress.Counts(); c.Done+c.Failed > len(v.progress.Slowest()) {
+		for _, took := range v.progress.Slowest() {
+			slowest = append(slowest, took.Name+" "+Duration(took.Time))
+		}
+	}
+	v.page.printf("  %s", sums)
+	if len(slowest) > 0 {
+		v.page.printf("; slowest: %s", strings.Join(slowest, ", "))
+	}
+	v.page.WriteByte('\n')
+}
+
+// sums counts what the run did with its workstreams: 3 done, 1 failed, 2 left.
+func (v *plain) sums() string {
 	c := v.progress.Counts()
 	var sums []string
 	for _, count := range []struct {
@@ -182,20 +201,7 @@ func (v *plain) printSums() {
 			sums = append(sums, fmt.Sprintf("%d %s", count.n, count.what))
 		}
 	}
-	if len(sums) == 0 {
-		return
-	}
-	var slowest []string
-	if c.Done+c.Failed > len(v.progress.Slowest()) {
-		for _, took := range v.progress.Slowest() {
-			slowest = append(slowest, took.Name+" "+Duration(took.Time))
-		}
-	}
-	v.page.printf("  %s", strings.Join(sums, ", "))
-	if len(slowest) > 0 {
-		v.page.printf("; slowest: %s", strings.Join(slowest, ", "))
-	}
-	v.page.WriteByte('\n')
+	return strings.Join(sums, ", ")
 }
 
 func (v *plain) printEndFailed(e runner.Ending, took painted) {

@@ -48,7 +48,7 @@ type lastLine struct {
 
 func newLive(o Options) *live {
 	v := &live{size: o.Size, now: o.Now, plain: newPlain(o), lastLines: map[string]lastLine{}, stop: func() {}}
-	v.screen.out = &v.plain.out
+	v.screen.out, v.plain.framed = &v.plain.out, true
 	return v
 }
 

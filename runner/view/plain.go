@@ -35,6 +35,8 @@ type plain struct {
 	nameWidth    int            // the columns of the names before lines of their output
 	heartbeat    time.Duration  // after how long without output beat prints; 0: never
 	printed      time.Time      // when something was printed last, if there is a heartbeat
+	past         uint64         // see Options
+	framed       bool           // what is active is shown below
 }
 
 func newPlain(o Options) *plain {
@@ -54,6 +56,7 @@ func newPlain(o Options) *plain {
 		progress:     progress.New(runner.Beginning{}),
 		markup:       o.Markup,
 		heartbeat:    o.Heartbeat,
+		past:         o.Past,
 	}
 	if o.Stream {
 		v.stream = stream.New(o.Logs.Dir)
@@ -139,11 +142,32 @@ func (v *plain) rememberPlan(p *plan.Plan, resumed bool) {
 
 func (v *plain) printCommit(c state.Commit) {
 	v.progress.Commit(c)
+	before := v.page.Len()
 	for _, e := range c.Events {
 		if v.stream != nil {
 			v.stream.Apply(e, v.printOutput)
 		}
 		v.printEvent(c.Time, e)
+	}
+	if v.past == 0 || c.Seq > v.past {
+		return
+	}
+	v.page.Truncate(before)
+	if c.Seq == v.past {
+		v.printPast()
+	}
+}
+
+// printPast says in one line what was done before the view began, and where the run is.
+func (v *plain) printPast() {
+	if sums := v.sums(); sums != "" {
+		v.page.printf("%s\n", v.page.paint(dim, "So far: "+sums))
+	}
+	if current := v.progress.Current(); current != nil {
+		v.page.printf("\n%s\n", v.page.paint(bold, v.phaseTitle(current.Name)))
+	}
+	if !v.framed && len(v.progress.Active()) > 0 {
+		v.printActive(v.now())
 	}
 }
 

@@ -42,6 +42,10 @@ type Options struct {
 	Size func() (columns, rows int)
 	// Heartbeat is after how long without output a plain view says what goes on; 0: never.
 	Heartbeat time.Duration
+	// Past is the number of the last commit that the user need not see, since the run was under way
+	// when the view began: what happened up to it is said in one line. 0: every commit is shown.
+	// The JSON and the quiet view show every commit.
+	Past uint64
 	// Markup is what the log of a CI system has besides plain text; nil: nothing.
 	Markup Markup
 }

@@ -31,6 +31,7 @@ type scenario struct {
 	end     runner.Ending
 	verbose bool
 	color   bool
+	past    uint64 // the last commit that need not be shown
 }
 
 func cashier(resumed bool) *plan.Plan {
@@ -113,6 +114,11 @@ func scenarios() map[string]scenario {
 		"verbose": {begin: begin, verbose: true, commits: first, end: runner.Ending{
 			Status: state.StatusPaused, Signal: "SIGINT", Duration: 3723 * time.Second, Next: []state.Text{"runner build PRD-009 --resume"},
 		}},
+		"watched": {begin: begin, past: 5, commits: append(first[:4:4], state.Commit{Seq: 5, Time: start().Add(5 * time.Second), Events: events{
+			state.PhaseStarted{Phase: "services"}, state.WorkstreamStarted{Workstream: "WS2", Attempt: 1},
+		}}, state.Commit{Seq: 6, Time: start().Add(8 * time.Second), Events: events{
+			state.WorkstreamCompleted{Workstream: "WS2", Work: &state.Work{Attempt: 1, DurationMS: 3000}},
+		}}), end: runner.Ending{Status: state.StatusInProgress, Duration: 8 * time.Second}},
 		"failed": {begin: begin, commits: story(
 			events{state.PhaseStarted{Phase: "services"}, state.WorkstreamStarted{Workstream: "WS2", Attempt: 1}, state.WorkstreamStarted{Workstream: "WS3", Attempt: 1}},
 			events{state.WorkstreamAttemptFailed{Workstream: "WS3", Attempt: 1, Error: failure, RetryInMS: 1000}},
@@ -168,7 +174,7 @@ func (s scenario) show(t *testing.T, mode view.Mode, logs string) string {
 	t.Helper()
 	var out bytes.Buffer
 	v := view.New(mode, view.Options{
-		Out: &out, Logs: view.Logs{Dir: logs, Name: "logs"}, Now: start, Color: s.color, Verbose: s.verbose,
+		Out: &out, Logs: view.Logs{Dir: logs, Name: "logs"}, Now: start, Color: s.color, Verbose: s.verbose, Past: s.past,
 	})
 	v.Begin(s.begin)
 	for _, c := range s.commits {

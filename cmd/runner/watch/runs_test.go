@@ -1,0 +1,93 @@
+package watch
+
+import (
+	"testing"
+	"time"
+
+	"prdrunner/checkpoint/state"
+	"prdrunner/runner/plan"
+)
+
+// journalOf folds commits, one second apart.
+func journalOf(t *testing.T, commits ...[]state.Event) *runs {
+	t.Helper()
+	r := newRuns()
+	for i, events := range commits {
+		at := time.Date(2026, 1, 2, 3, 4, i, 0, time.UTC)
+		if err := r.commit(state.Commit{Seq: uint64(i + 1), Time: at, Events: events}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return r
+}
+
+func started() []state.Event {
+	return []state.Event{state.SessionStarted{
+		FormatVersion: state.FormatVersion, Session: "s-1", PRD: "PRD-001", Title: "Things", Shape: state.Shape{Phases: []state.PhaseShape{
+			{Name: "one", Workstreams: []state.WorkstreamShape{{Name: "a"}, {Name: "b"}}},
+		}},
+	}}
+}
+
+func TestRuns(t *testing.T) {
+	t.Parallel()
+	failure := state.Failure{Workstream: "b", Message: "exit code 1"}
+	r := journalOf(t,
+		started(),
+		[]state.Event{state.PhaseStarted{Phase: "one"}, state.WorkstreamStarted{Workstream: "a", Attempt: 1}, state.WorkstreamStarted{Workstream: "b", Attempt: 1}},
+		[]state.Event{state.WorkstreamCompleted{Workstream: "a", Work: &state.Work{Attempt: 1}}},
+		[]state.Event{state.WorkstreamFailed{Workstream: "b", Error: failure}},
+		[]state.Event{state.SessionFailed{Error: failure, RanMS: 3500}},
+		[]state.Event{state.PauseAsked{}},
+		[]state.Event{state.SessionResumed{}, state.WorkstreamInvalidated{Workstream: "b"}},
+		[]state.Event{state.WorkstreamStarted{Workstream: "b", Attempt: 2}},
+	)
+	if len(r.all) != 2 {
+		t.Fatalf("%d runs, want 2", len(r.all))
+	}
+	first, second := r.all[0], r.all[1]
+	if len(first.commits) != 6 || len(second.commits) != 2 {
+		t.Errorf("the runs have %d and %d commits, want 6 and 2", len(first.commits), len(second.commits))
+	}
+	if e := first.ending(first.ended); e.Status != state.StatusFailed || e.Duration != 3500*time.Millisecond || len(e.Failed) != 1 {
+		t.Errorf("the first run ended %+v", e)
+	}
+	if second.over || second.number != 2 {
+		t.Errorf("the second run has number %d, over: %t", second.number, second.over)
+	}
+	if e := second.ending(r.state()); e.Status != state.StatusInProgress || e.Duration != time.Second || len(e.Failed) != 0 {
+		t.Errorf("the second run stands at %+v", e)
+	}
+	var decisions []plan.Decision
+	for _, s := range second.shown.Plan.Phases[0].Steps {
+		decisions = append(decisions, s.Decision)
+	}
+	if len(decisions) != 2 || decisions[0] != plan.Reuse || decisions[1] != plan.Run {
+		t.Errorf("the second run begins with %v, want reuse and run", decisions)
+	}
+}
+
+// TestFailuresThatPassed leaves out of the end of a run what failed and passed later in it.
+func TestFailuresThatPassed(t *testing.T) {
+	t.Parallel()
+	st := &state.State{Phases: []*state.Phase{{Name: "one", Workstreams: []*state.Workstream{
+		{Name: "a", Status: state.Completed, Gates: []*state.Gate{{Label: "lint (a)", Status: state.Passed}}},
+		{Name: "b", Status: state.Failed, Gates: []*state.Gate{{Label: "lint (b)", Status: state.Failed}}},
+		{Name: "c", Status: state.Failed, Allowed: true},
+	}}}}
+	for _, tt := range []struct {
+		failure state.Failure
+		want    bool
+	}{
+		{state.Failure{Workstream: "a"}, true},
+		{state.Failure{Workstream: "a", Gate: "lint (a)"}, true},
+		{state.Failure{Workstream: "b"}, false},
+		{state.Failure{Workstream: "b", Gate: "lint (b)"}, false},
+		{state.Failure{Workstream: "c"}, true},
+		{state.Failure{Message: "the review forbids it"}, false},
+	} {
+		if got := hasPassed(st, tt.failure); got != tt.want {
+			t.Errorf("hasPassed(%+v) = %t, want %t", tt.failure, got, tt.want)
+		}
+	}
+}
