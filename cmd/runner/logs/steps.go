@@ -8,13 +8,13 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
-	"strings"
 
 	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/disk"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/text"
 	"prdrunner/cmd/runner/advice"
+	"prdrunner/cmd/runner/show"
 	"prdrunner/cmd/runner/words"
 	"prdrunner/runner"
 )
@@ -48,7 +48,7 @@ func findSteps(st *state.State, hooks []step, name string) ([]step, error) {
 	var labels []string
 	for _, s := range all {
 		labels = append(labels, s.label)
-		if block, _, instance := strings.Cut(s.label, "["); instance {
+		if block := show.BlockOf(s.label); block != "" {
 			labels = append(labels, block)
 		}
 	}
@@ -68,8 +68,7 @@ func (s step) isNamed(name string) bool {
 	if bare, _, ok := state.CutLabel(s.label); ok {
 		return bare == name
 	}
-	block, _, instance := strings.Cut(s.label, "[")
-	return instance && block == name
+	return name != "" && show.BlockOf(s.label) == name
 }
 
 func allSteps(st *state.State) []step {

@@ -1,0 +1,184 @@
+package show
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+
+	"prdrunner/checkpoint/state"
+	"prdrunner/cmd/runner/words"
+	"prdrunner/runner/mask"
+	"prdrunner/runner/view"
+)
+
+// OutputsReport is what workstreams handed to others, as `outputs --json` prints it.
+type OutputsReport struct {
+	FormatVersion string              `json:"format_version"`
+	PRD           string              `json:"prd"`
+	Session       string              `json:"session"`
+	Status        state.Status        `json:"status"`
+	Workstreams   []WorkstreamOutputs `json:"workstreams"` // those that have some
+}
+
+// WorkstreamOutputs are the outputs and metrics of a workstream that has succeeded.
+type WorkstreamOutputs struct {
+	Name     string                 `json:"name"`
+	Outputs  map[string]OutputValue `json:"outputs"`
+	Metrics  map[string]OutputValue `json:"metrics"`
+	Summary  state.Text             `json:"summary,omitempty"`
+	Location state.Text             `json:"location,omitempty"`
+}
+
+// OutputValue is a value with its type. Outputs are strings; a metric is a number, a bool or a string.
+type OutputValue struct {
+	Type      string `json:"type"`
+	Value     any    `json:"value"`               // nil if it is sensitive
+	Sensitive bool   `json:"sensitive,omitempty"` // the value is not stored
+}
+
+// metricPrefix is the beginning of the name of a metric among outputs, as in RUNNER_OUTPUT.
+const metricPrefix = "metric."
+
+// NewOutputsReport returns the outputs of the workstreams that a function chooses, in the order of the
+// pipeline; instances of one block are ordered by their keys.
+func NewOutputsReport(st *state.State, chosen func(workstream string) bool) OutputsReport {
+	r := OutputsReport{FormatVersion: FormatVersion, PRD: st.PRD, Session: st.Session, Status: st.Status, Workstreams: []WorkstreamOutputs{}}
+	for _, p := range st.Phases {
+		for _, w := range naturally(p.Workstreams) {
+			if !chosen(w.Name) || !hasResult(w) {
+				continue
+			}
+			if o := outputsOf(st, w); len(o.Outputs)+len(o.Metrics) > 0 || o.Summary != "" || o.Location != "" {
+				r.Workstreams = append(r.Workstreams, o)
+			}
+		}
+	}
+	return r
+}
+
+// naturally returns workstreams in their order, but instances of one block by their keys.
+func naturally(workstreams []*state.Workstream) []*state.Workstream {
+	sorted := slices.Clone(workstreams)
+	for from := 0; from < len(sorted); {
+		to := from + 1
+		for to < len(sorted) && BlockOf(sorted[from].Name) != "" && BlockOf(sorted[from].Name) == BlockOf(sorted[to].Name) {
+			to++
+		}
+		slices.SortStableFunc(sorted[from:to], func(a, b *state.Workstream) int { return words.CompareNatural(a.Name, b.Name) })
+		from = to
+	}
+	return sorted
+}
+
+// BlockOf returns the name of the block that a workstream is an instance of, "" if it is none.
+func BlockOf(workstream string) string {
+	block, _, instance := strings.Cut(workstream, "[")
+	if !instance {
+		return ""
+	}
+	return block
+}
+
+func outputsOf(st *state.State, w *state.Workstream) WorkstreamOutputs {
+	o := WorkstreamOutputs{Name: w.Name, Outputs: map[string]OutputValue{}, Metrics: map[string]OutputValue{}, Summary: w.Summary, Location: w.Location}
+	for name, value := range w.Outputs {
+		v := OutputValue{Type: "string", Value: value}
+		if value == mask.Replacement {
+			v.Value, v.Sensitive = nil, true
+		}
+		o.Outputs[name] = v
+	}
+	for _, name := range w.Metrics {
+		if m, has := st.Metrics[name]; has && m.Workstream == w.Name { // otherwise a later workstream has set it
+			o.Metrics[name] = OutputValue{Type: typeOf(m.Value), Value: m.Value}
+		}
+	}
+	return o
+}
+
+func typeOf(v any) string {
+	switch v.(type) {
+	case json.Number, float64:
+		return "number"
+	case bool:
+		return "bool"
+	}
+	return "string"
+}
+
+// Names returns the names of the outputs, and then those of the metrics as in RUNNER_OUTPUT, in natural order.
+func (o WorkstreamOutputs) Names() []string {
+	names := slices.SortedFunc(maps.Keys(o.Outputs), words.CompareNatural)
+	for _, name := range slices.SortedFunc(maps.Keys(o.Metrics), words.CompareNatural) {
+		names = append(names, metricPrefix+name)
+	}
+	return names
+}
+
+// Value returns an output, or the metric NAME for metric.NAME.
+func (o WorkstreamOutputs) Value(name string) (v OutputValue, has bool) {
+	if v, has = o.Outputs[name]; has {
+		return v, true
+	}
+	if metric, is := strings.CutPrefix(name, metricPrefix); is {
+		v, has = o.Metrics[metric]
+	}
+	return v, has
+}
+
+// String returns the value as people and scripts write it.
+func (v OutputValue) String() string {
+	if text, is := v.Value.(state.Text); is {
+		return string(text)
+	}
+	return fmt.Sprint(v.Value)
+}
+
+// Outputs shows the outputs of workstreams: the name of each, and below it names and values.
+func Outputs(w io.Writer, r OutputsReport) error {
+	var b strings.Builder
+	for i, o := range r.Workstreams {
+		if i > 0 {
+			b.WriteByte('\n')
+		}
+		fmt.Fprintf(&b, "%s\n", view.OneLine(o.Name))
+		width := 0
+		for _, name := range o.Names() {
+			width = max(width, len(name))
+		}
+		for _, name := range o.Names() {
+			v, _ := o.Value(name)
+			writeOutput(&b, fmt.Sprintf("  %-*s  ", width, view.OneLine(name)), v)
+		}
+		for _, more := range []struct {
+			name string
+			text state.Text
+		}{{"summary", o.Summary}, {"location", o.Location}} {
+			if more.text != "" {
+				fmt.Fprintf(&b, "  (%s: %s)\n", more.name, view.OneLine(string(more.text)))
+			}
+		}
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// writeOutput writes a value after its name. Further lines of it are below the first.
+func writeOutput(b *strings.Builder, name string, v OutputValue) {
+	text := v.String()
+	switch {
+	case v.Sensitive:
+		text = "(sensitive, not stored)"
+	case text == "":
+		text = `""`
+	}
+	for i, line := range strings.Split(view.Clean(text), "\n") {
+		if i > 0 {
+			name = strings.Repeat(" ", len(name))
+		}
+		b.WriteString(strings.TrimRight(name+line, " ") + "\n")
+	}
+}

@@ -1,0 +1,42 @@
+package show_test
+
+import (
+	"encoding/json"
+	"io"
+	"testing"
+
+	"prdrunner/checkpoint/state"
+	"prdrunner/cmd/runner/show"
+)
+
+func TestOutputs(t *testing.T) {
+	t.Parallel()
+	instance := func(name string) *state.Workstream {
+		return &state.Workstream{Name: name, Status: state.Completed, Outputs: map[string]state.Text{"url": "http://" + state.Text(name[8:])}}
+	}
+	st := &state.State{
+		Session: "s-1", PRD: "PRD-009", Status: state.StatusFailed,
+		Metrics: map[string]state.Metric{
+			"coverage": {Value: json.Number("84.50"), Workstream: "tests"}, "stable": {Value: true, Workstream: "tests"}, "grade": {Value: "a", Workstream: "later"},
+		},
+		Phases: []*state.Phase{{Name: "one", Workstreams: []*state.Workstream{
+			{Name: "version", Status: state.Completed, Summary: "tagged", Outputs: map[string]state.Text{
+				"number": "1.4", "notes": "one\ntwo \x1b[2J", "token": "***", "none": "", "bytes": "\xff",
+			}},
+			{Name: "tests", Status: state.Succeeded, Metrics: []string{"coverage", "stable", "grade"}},
+			{Name: "silent", Status: state.Completed},
+			{Name: "again", Status: state.Pending, Outputs: map[string]state.Text{"old": "value"}},
+			instance("service[10]"), instance("service[2]"), instance("service[1]"),
+		}}},
+	}
+	all := show.NewOutputsReport(st, func(string) bool { return true })
+	one := show.NewOutputsReport(st, func(name string) bool { return name == "service[2]" })
+	compareAnswers(t, "outputs.txt", []answer{
+		{"all", func(w io.Writer) error { return show.Outputs(w, all) }},
+		asJSON("all", all),
+		{"one", func(w io.Writer) error { return show.Outputs(w, one) }},
+		{"none", func(w io.Writer) error {
+			return show.Outputs(w, show.NewOutputsReport(st, func(string) bool { return false }))
+		}},
+	})
+}
