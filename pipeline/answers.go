@@ -78,7 +78,7 @@ func (s *scope) answering(ref reference) *gateOwner {
 }
 
 // checkGateName checks that a reference leads to an input of a single gate.
-func (b *builder) checkGateName(ref reference, failed func(string, string, ...any) *hcl.Diagnostic) *hcl.Diagnostic {
+func (b *builder) checkGateName(ref reference, failed func(summary, detail string, args ...any) *hcl.Diagnostic) *hcl.Diagnostic {
 	var asking []*gateOwner
 	for _, g := range b.scope.gates[ref.name] {
 		if g.asks() {

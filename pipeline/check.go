@@ -122,7 +122,7 @@ func allowedNames(allow kinds) string {
 }
 
 // checkName checks that the file declares the name in a reference.
-func (b *builder) checkName(ref reference, failed func(string, string, ...any) *hcl.Diagnostic) *hcl.Diagnostic {
+func (b *builder) checkName(ref reference, failed func(summary, detail string, args ...any) *hcl.Diagnostic) *hcl.Diagnostic {
 	known := func(names iter.Seq[string]) bool {
 		for name := range names {
 			if name == ref.name {
@@ -175,7 +175,7 @@ func (b *builder) checkName(ref reference, failed func(string, string, ...any) *
 	return nil
 }
 
-func (b *builder) checkWorkstreamName(ref reference, failed func(string, string, ...any) *hcl.Diagnostic) *hcl.Diagnostic {
+func (b *builder) checkWorkstreamName(ref reference, failed func(summary, detail string, args ...any) *hcl.Diagnostic) *hcl.Diagnostic {
 	def := b.scope.blocks[ref.name]
 	if def == nil {
 		return failed("Unknown workstream", "There is no workstream named %q.%s", ref.name, suggest.DidYouMean(ref.name, maps.Keys(b.scope.blocks)))

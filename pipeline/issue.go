@@ -177,7 +177,7 @@ func (i *Issue) Invocation() (inv Invocation, ok bool, diags hcl.Diagnostics) {
 }
 
 // checkIssue checks that there is an issue, and that something reads what is referred to.
-func (b *builder) checkIssue(ref reference, failed func(string, string, ...any) *hcl.Diagnostic) *hcl.Diagnostic {
+func (b *builder) checkIssue(ref reference, failed func(summary, detail string, args ...any) *hcl.Diagnostic) *hcl.Diagnostic {
 	switch p := b.file.pipeline; {
 	case p == nil || p.issue == nil:
 		return failed("Missing issue block", `The pipeline has no issue block, so %s has no value. Write one into the pipeline block, such as issue { file = "issue.json" }.`, ref.source())

@@ -341,7 +341,7 @@ func (s *Service) frame(r *Results) frame {
 	return fr
 }
 
-func (b *builder) checkServiceName(ref reference, failed func(string, string, ...any) *hcl.Diagnostic) *hcl.Diagnostic {
+func (b *builder) checkServiceName(ref reference, failed func(summary, detail string, args ...any) *hcl.Diagnostic) *hcl.Diagnostic {
 	if b.pipeline.Service(ref.name) == nil {
 		return failed("Unknown service", "The pipeline declares no service %q that stands before this.%s", ref.name, suggest.DidYouMean(ref.name, b.pipeline.serviceNames()))
 	}

@@ -104,6 +104,7 @@ func addCommands(root *cobra.Command, env *cli.Environment) {
 			{"config", newConfigCommand},
 		}},
 		{"other", "Other commands:", []entry{
+			{"explain", newExplainCommand},
 			{"version", newVersionCommand}, {"call", newCallCommand},
 		}},
 	}

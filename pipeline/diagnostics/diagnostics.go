@@ -1,6 +1,6 @@
 // Package diagnostics shows the diagnostics of pipelines: WriteText writes them for people,
 // and NewReport makes the report that programs read as JSON. Both take the sources by file
-// name, and point into them.
+// name, and point into them, and both name the Code by which a diagnostic can be looked up.
 //
 // How diagnostics are ordered, identified and cut from the source belongs here. What is a
 // mistake, and what its message says, is decided where it is found, mostly in package
@@ -61,10 +61,10 @@ func ordered(diags hcl.Diagnostics) hcl.Diagnostics {
 	return kept
 }
 
-// code returns the stable identifier of a diagnostic: its summary in lower
-// case, with dashes. Programs compare it, and people search for it.
-func code(diag *hcl.Diagnostic) string {
-	words := strings.FieldsFunc(strings.ToLower(diag.Summary), func(r rune) bool {
+// Code returns the stable identifier of the diagnostics with a summary: the summary in lower
+// case, with dashes. Programs compare it, and `runner explain` takes it.
+func Code(summary string) string {
+	words := strings.FieldsFunc(strings.ToLower(summary), func(r rune) bool {
 		return (r < 'a' || r > 'z') && (r < '0' || r > '9') && r != '_'
 	})
 	return strings.Join(words, "-")

@@ -154,6 +154,7 @@ func TestReport(t *testing.T) {
       "code": "invalid-duration",
       "summary": "Invalid duration",
       "detail": "\"timeout\" cannot be \"1 m\"; write a positive duration with its unit, such as \"90s\", \"10m\" or \"1h30m\".",
+      "explain": "runner explain invalid-duration",
       "range": {
         "filename": "PRD-001.hcl",
         "start": {

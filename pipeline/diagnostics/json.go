@@ -30,6 +30,7 @@ type Diagnostic struct {
 	Code     string   `json:"code"`     // derived from the summary, such as invalid-duration
 	Summary  string   `json:"summary"`
 	Detail   string   `json:"detail"`
+	Explain  string   `json:"explain"` // the command that says more
 	Range    *Range   `json:"range,omitempty"`
 	Snippet  *Snippet `json:"snippet,omitempty"`
 }
@@ -71,7 +72,8 @@ func NewReport(files map[string][]byte, diags hcl.Diagnostics) Report {
 	src := newSources(files)
 	report := Report{FormatVersion: formatVersion, Diagnostics: []Diagnostic{}}
 	for _, diag := range ordered(diags) {
-		item := Diagnostic{Severity: "error", Code: code(diag), Summary: diag.Summary, Detail: diag.Detail}
+		item := Diagnostic{Severity: "error", Code: Code(diag.Summary), Summary: diag.Summary, Detail: diag.Detail}
+		item.Explain = "runner explain " + item.Code
 		if diag.Severity == hcl.DiagWarning {
 			item.Severity = "warning"
 			report.WarningCount++

@@ -61,7 +61,7 @@ func (t *textWriter) diagnostic(diag *hcl.Diagnostic) {
 	if diag.Severity == hcl.DiagWarning {
 		severity = t.styled(styleWarning, "Warning")
 	}
-	t.printf("%s: %s [%s]\n", severity, neutral(diag.Summary), code(diag))
+	t.printf("%s: %s [%s]\n", severity, neutral(diag.Summary), Code(diag.Summary))
 	if diag.Subject != nil {
 		t.printf("\n")
 		t.snippet(diag)

@@ -307,6 +307,9 @@ func (e *Environment) PrintDiagnostics(sources map[string][]byte, diags hcl.Diag
 	if err := diagnostics.WriteText(e.Stderr.Raw, sources, diags, e.Width(e.Stderr), e.Color(e.Stderr)); err != nil {
 		return fmt.Errorf("print diagnostics: %w", err)
 	}
+	if report.ErrorCount > 0 {
+		fmt.Fprintf(e.Stderr, "\nhint: %s\n", explainHint(report.Diagnostics))
+	}
 	if e.Annotate != nil {
 		for _, d := range diags {
 			if line := e.Annotate(d); line != "" {
@@ -315,4 +318,14 @@ func (e *Environment) PrintDiagnostics(sources map[string][]byte, diags hcl.Diag
 		}
 	}
 	return nil
+}
+
+// explainHint says how to learn more about the mistakes.
+func explainHint(diags []diagnostics.Diagnostic) string {
+	for _, d := range diags {
+		if d.Code != diags[0].Code {
+			return "`runner explain CODE`, with a code in brackets, says more"
+		}
+	}
+	return "`runner explain " + diags[0].Code + "` says more"
 }

@@ -1,0 +1,94 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"prdrunner/cmd/runner/advice"
+	"prdrunner/cmd/runner/cli"
+	"prdrunner/cmd/runner/explain"
+	"prdrunner/cmd/runner/show"
+	"prdrunner/cmd/runner/words"
+	"prdrunner/pipeline/diagnostics"
+)
+
+type explainOptions struct {
+	name string
+	json bool
+}
+
+func newExplainCommand(env *cli.Environment) *cobra.Command {
+	var o explainOptions
+	cmd := &cobra.Command{
+		Use:   "explain [CODE|EXIT-CODE]",
+		Short: "Explain a mistake, an exit code, a decision, a status or a trigger",
+		Long: `Explain what a word means that Runner prints, what leads to it, and what to do:
+
+  - the code in brackets behind a mistake in a pipeline, or its whole summary;
+  - an exit code;
+  - a decision of a plan, such as rerun or blocked;
+  - a status of a session, a workstream or a gate, such as uncertain;
+  - the trigger of a checkpoint, such as pre_rollback.
+
+Without an argument, list all of them.`,
+		Example: `  runner explain invalid-duration
+  runner explain 5
+  runner explain rerun`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o.name = strings.Join(args, " ")
+			return runExplain(cmd.Context(), env, o)
+		},
+		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+			sections, err := explain.Sections()
+			if err != nil || len(args) > 0 {
+				return nil, cobra.ShellCompDirectiveNoFileComp
+			}
+			return explain.Names(sections), cobra.ShellCompDirectiveNoFileComp
+		},
+	}
+	cmd.Flags().BoolVar(&o.json, "json", false, "print one JSON object; the texts are Markdown")
+	return cmd
+}
+
+func runExplain(_ context.Context, env *cli.Environment, o explainOptions) error {
+	sections, err := explain.Sections()
+	if err != nil {
+		return err
+	}
+	width := env.Width(env.Stdout)
+	if o.name == "" {
+		if o.json {
+			var all []explain.Topic
+			for _, s := range sections {
+				all = append(all, s.Topics...)
+			}
+			return show.JSON(env.Stdout, show.NewExplanationReport(all))
+		}
+		return show.Explanations(env.Stdout, sections, width)
+	}
+	name := diagnostics.Code(o.name)
+	topics := explain.Find(sections, name)
+	if len(topics) == 0 {
+		name = strings.ReplaceAll(name, "-", "_")
+		topics = explain.Find(sections, name)
+	}
+	if len(topics) == 0 {
+		return unexplained(o.name, explain.Names(sections))
+	}
+	if o.json {
+		return show.JSON(env.Stdout, show.NewExplanationReport(topics))
+	}
+	return show.Explanation(env.Stdout, name, topics, width)
+}
+
+// unexplained returns the error for a name that has no explanation.
+func unexplained(name string, known []string) error {
+	hint := "`runner explain` lists what can be explained"
+	if near := words.Nearest(diagnostics.Code(name), known); near != "" {
+		hint = fmt.Sprintf("did you mean `runner explain %s`? %s", near, hint)
+	}
+	return advice.With(advice.Usagef("nothing is known about %q", name), hint)
+}

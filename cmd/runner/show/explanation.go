@@ -1,0 +1,136 @@
+package show
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	wordwrap "github.com/mitchellh/go-wordwrap"
+
+	"prdrunner/cmd/runner/explain"
+)
+
+// ExplanationReport is what `runner explain --json` prints.
+type ExplanationReport struct {
+	FormatVersion string             `json:"format_version"`
+	Topics        []explanationTopic `json:"topics"`
+}
+
+type explanationTopic struct {
+	Kind     explain.Kind `json:"kind"`
+	Names    []string     `json:"names"` // a * stands for anything
+	Headline string       `json:"headline"`
+	Body     string       `json:"body"` // Markdown
+}
+
+// NewExplanationReport returns the JSON form of topics.
+func NewExplanationReport(topics []explain.Topic) ExplanationReport {
+	report := ExplanationReport{FormatVersion: FormatVersion, Topics: []explanationTopic{}}
+	for _, t := range topics {
+		report.Topics = append(report.Topics, explanationTopic(t))
+	}
+	return report
+}
+
+// readableWidth is the longest line of a text for people, in columns.
+const readableWidth = 90
+
+// Explanation prints what there is to say about a word. A width of 0 is that of no terminal.
+func Explanation(w io.Writer, name string, topics []explain.Topic, width int) error {
+	var b strings.Builder
+	for i, t := range topics {
+		if i > 0 {
+			b.WriteString("\n")
+		}
+		fmt.Fprintf(&b, "%s (%s)\n\n%s\n", name, t.Kind, wrap(t.Headline, width, ""))
+		if t.Body != "" {
+			b.WriteString("\n")
+			explanationBody(&b, t.Body, width)
+		}
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// explanationBody prints Markdown that has paragraphs, lists and code.
+func explanationBody(b *strings.Builder, markdown string, width int) {
+	var paragraph []string
+	flush := func() {
+		text := strings.Join(paragraph, " ")
+		if item, isItem := strings.CutPrefix(text, "- "); isItem {
+			fmt.Fprintln(b, "- "+strings.TrimPrefix(wrap(item, width, "  "), "  "))
+		} else if text != "" {
+			fmt.Fprintln(b, wrap(text, width, ""))
+		}
+		paragraph = nil
+	}
+	fenced, mistaken := false, false
+	for line := range strings.SplitSeq(markdown, "\n") {
+		info, fence := strings.CutPrefix(line, "```")
+		switch {
+		case fence:
+			fenced = !fenced
+			switch {
+			case strings.HasPrefix(info, "hcl mistake"):
+				mistaken = true
+				fmt.Fprintln(b, "    # not like this:")
+			case fenced && mistaken:
+				fmt.Fprintln(b, "    # but like this:")
+			}
+		case line == "" || strings.HasPrefix(line, "    ") || fenced:
+			flush()
+			if fenced && line != "" {
+				line = "    " + line
+			}
+			fmt.Fprintln(b, line)
+		case strings.HasPrefix(line, "- "):
+			flush()
+			paragraph = []string{line}
+		default:
+			paragraph = append(paragraph, strings.TrimSpace(line))
+		}
+	}
+	flush()
+}
+
+// wrap wraps a text at a width, but not beyond readableWidth, and indents each line. It does
+// not break what stands between backquotes, so that a command can be copied.
+func wrap(text string, width int, indent string) string {
+	if width <= 0 || width > readableWidth {
+		width = readableWidth
+	}
+	const unbroken = "\u00a0"
+	parts := strings.Split(text, "`")
+	for i := 1; i < len(parts); i += 2 {
+		parts[i] = strings.ReplaceAll(parts[i], " ", unbroken)
+	}
+	lines := wordwrap.WrapString(strings.Join(parts, "`"), uint(max(20, width-len(indent))))
+	return indent + strings.ReplaceAll(strings.ReplaceAll(lines, unbroken, " "), "\n", "\n"+indent)
+}
+
+// explanationLines prints the names of a topic and its headline, beside the names if these are
+// short.
+func explanationLines(b *strings.Builder, names, headline string, width int) {
+	const column = 20
+	indent := strings.Repeat(" ", column+2)
+	if len(names) >= column {
+		fmt.Fprintf(b, "%s\n%s\n", wrap(names, width, "  "), wrap(headline, width, indent))
+		return
+	}
+	fmt.Fprintf(b, "  %-*s%s\n", column, names, strings.TrimPrefix(wrap(headline, width, indent), indent))
+}
+
+// Explanations lists all that `runner explain` knows.
+func Explanations(w io.Writer, sections []explain.Section, width int) error {
+	var b strings.Builder
+	for _, s := range sections {
+		fmt.Fprintf(&b, "%s\n\n", s.Heading)
+		for _, t := range s.Topics {
+			explanationLines(&b, strings.Join(t.Names, ", "), t.Headline, width)
+		}
+		b.WriteString("\n")
+	}
+	b.WriteString("`runner explain NAME` says more.\n")
+	_, err := io.WriteString(w, b.String())
+	return err
+}
