@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
 	"prdrunner/checkpoint/workspace/tree"
 )
@@ -106,6 +107,12 @@ func ServiceLog(service string) string { return "service." + service }
 
 // HookLog returns the name of the logs of a hook: the n-th one for an event, from 1.
 func HookLog(event string, n int) string { return fmt.Sprintf("hook.%s.%d", event, n) }
+
+// GateLog returns the name of the logs of a gate, by its label.
+func GateLog(label string) string {
+	gate, owner, _ := state.CutLabel(label)
+	return owner + "." + gate
+}
 
 // LogName returns the name of the file of the log of an attempt at a workstream, a gate, a
 // service or a hook.

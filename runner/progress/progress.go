@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"prdrunner/checkpoint/disk"
 	"prdrunner/checkpoint/state"
 	"prdrunner/runner"
 	"prdrunner/runner/plan"
@@ -336,8 +337,8 @@ func (p *Progress) expand(e state.PhaseExpanded) {
 func (p *Progress) activate(name string, a Active) {
 	p.order++
 	a.Name, a.Log, a.Block, a.order = name, name, blockOf(name), p.order
-	if gate, owner, ok := state.CutLabel(name); ok {
-		a.Log, a.Block = owner+"."+gate, blockOf(owner)
+	if _, owner, ok := state.CutLabel(name); ok {
+		a.Log, a.Block = disk.GateLog(name), blockOf(owner)
 	}
 	p.active[name] = &a
 }

@@ -160,8 +160,7 @@ func describe(f state.Failure) string {
 func logOf(logs view.Logs, s *step, attempt int) string {
 	name := s.name
 	if s.gate {
-		gate, owner, _ := state.CutLabel(s.name)
-		name = owner + "." + gate
+		name = disk.GateLog(s.name)
 	}
 	text, err := view.LogEnd(filepath.Join(logs.Dir, disk.LogName(name, attempt)))
 	if err != nil {

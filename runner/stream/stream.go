@@ -26,12 +26,9 @@ const (
 	maxPoll = 1 << 20
 )
 
-// review is the step that the review of a pipeline is.
-const review = "review"
-
 // Line is a line that a step has printed.
 type Line struct {
-	Step    string // the name of the workstream, the label of the gate, service.NAME, or review
+	Step    string // as in Attempt
 	Attempt int
 	Text    string // without the end of the line
 }
@@ -48,23 +45,22 @@ func New(dir string) *Reader { return &Reader{dir: dir} }
 
 // log is the log of an attempt that runs.
 type log struct {
-	step    string
-	attempt int
-	path    string
-	file    *os.File // nil until the process has made it
-	begun   []byte   // a line that has no end yet
+	Attempt
+	path  string
+	file  *os.File // nil until the process has made it
+	begun []byte   // a line that has no end yet
 }
 
 // Apply takes note of an event. If the event ends an attempt, Apply calls emit with the lines that
 // no call of Poll has read, so a caller can print them before it shows the event.
 func (r *Reader) Apply(e state.Event, emit func(Line)) {
-	if step, name, attempt := started(e); step != "" {
-		r.end(step, emit) // what began it before did not say that it ended
-		r.logs = append(r.logs, &log{step: step, attempt: attempt, path: filepath.Join(r.dir, disk.LogName(name, attempt))})
+	if a, begins := Begins(e); begins {
+		r.end(a.Log, emit) // the attempt before did not say that it ended
+		r.logs = append(r.logs, &log{Attempt: a, path: filepath.Join(r.dir, disk.LogName(a.Log, a.Number))})
 		return
 	}
-	if step := ended(e); step != "" {
-		r.end(step, emit)
+	if name := Ends(e); name != "" {
+		r.end(name, emit)
 	}
 }
 
@@ -85,10 +81,10 @@ func (r *Reader) Close(emit func(Line)) {
 	r.logs = nil
 }
 
-// end reads the rest of the log of a step, if it has one.
-func (r *Reader) end(step string, emit func(Line)) {
+// end reads the rest of the log of a step, if one is read.
+func (r *Reader) end(name string, emit func(Line)) {
 	for i, l := range r.logs {
-		if l.step == step {
+		if l.Log == name {
 			r.finish(l, emit)
 			r.logs = append(r.logs[:i], r.logs[i+1:]...)
 			return
@@ -148,51 +144,6 @@ func (l *log) split(b []byte, emit func(Line)) {
 }
 
 func (l *log) emit(line []byte, emit func(Line)) {
-	emit(Line{Step: l.step, Attempt: l.attempt, Text: string(bytes.TrimSuffix(line, []byte("\r")))})
+	emit(Line{Step: l.Step, Attempt: l.Number, Text: string(bytes.TrimSuffix(line, []byte("\r")))})
 }
 
-// started returns the step of which an attempt begins with an event, and the name and the number
-// of its log. step is "" for other events.
-func started(e state.Event) (step, log string, attempt int) {
-	switch e := e.(type) {
-	case state.WorkstreamStarted:
-		return e.Workstream, e.Workstream, e.Attempt
-	case state.GateStarted:
-		if gate, owner, ok := state.CutLabel(e.Gate); ok {
-			return e.Gate, owner + "." + gate, e.Attempt
-		}
-	case state.ReviewStarted:
-		return review, runner.ReviewLog, e.Run
-	case state.ServiceStarted:
-		name := disk.ServiceLog(e.Service)
-		return name, name, e.Attempt
-	}
-	return "", "", 0
-}
-
-// ended returns the step of which an attempt ends with an event, "" for other events.
-func ended(e state.Event) string {
-	switch e := e.(type) {
-	case state.WorkstreamAttemptFailed:
-		return e.Workstream
-	case state.WorkstreamSucceeded:
-		return e.Workstream
-	case state.WorkstreamCompleted:
-		return e.Workstream
-	case state.WorkstreamFailed:
-		return e.Workstream
-	case state.WorkstreamInterrupted:
-		return e.Workstream
-	case state.WorkstreamUncertain:
-		return e.Workstream
-	case state.GatePassed:
-		return e.Gate
-	case state.GateFailed:
-		return e.Gate
-	case state.ReviewJudged, state.ReviewFailed, state.ReviewInterrupted:
-		return review
-	case state.ServiceEnded:
-		return disk.ServiceLog(e.Service)
-	}
-	return ""
-}

@@ -14,6 +14,7 @@ import (
 	"prdrunner/checkpoint/disk"
 	"prdrunner/checkpoint/state"
 	"prdrunner/cmd/runner/show"
+	"prdrunner/runner/stream"
 )
 
 // pollInterval is the time between two checks of a log for new output.
@@ -111,7 +112,7 @@ func (f *follower) commit(c state.Commit) error {
 			err = f.begin(a)
 		} else if h, ok := e.(state.HookEnded); ok {
 			err = f.hookEnded(disk.HookLog(h.Event, h.Hook))
-		} else if log := endingOf(e); log != "" {
+		} else if log := stream.Ends(e); log != "" {
 			if i := slices.IndexFunc(f.open, func(a *followed) bool { return a.log == log }); i >= 0 {
 				err = f.finish(f.open[i])
 			}

@@ -17,6 +17,7 @@ import (
 	"prdrunner/cmd/runner/show"
 	"prdrunner/cmd/runner/words"
 	"prdrunner/runner"
+	"prdrunner/runner/stream"
 )
 
 // step is a workstream, a gate, a service or a hook, with the name of its log.
@@ -102,52 +103,17 @@ func allSteps(st *state.State) []step {
 
 // gateStep returns the step of a gate that has not begun.
 func gateStep(label string) step {
-	bare, owner, _ := state.CutLabel(label)
-	return step{label: label, log: owner + "." + bare}
+	return step{label: label, log: disk.GateLog(label)}
 }
 
-// beginningOf returns the attempt that an event begins. ok is false if it begins none.
+// beginningOf returns the attempt that an event begins.
 func beginningOf(e state.Event) (a selected, ok bool) {
-	switch e := e.(type) {
-	case state.WorkstreamStarted:
-		a = selected{step{label: e.Workstream, log: e.Workstream}, e.Attempt}
-	case state.GateStarted:
-		a = selected{gateStep(e.Gate), e.Attempt}
-	case state.ServiceStarted:
-		log := disk.ServiceLog(e.Service)
-		a = selected{step{label: log, log: log}, e.Attempt}
-	default:
+	begins, ok := stream.Begins(e)
+	if !ok {
 		return selected{}, false
 	}
-	a.attempts, a.running = a.attempt, true
-	return a, true
-}
-
-// endingOf returns the name of the log of the step whose attempt an event ends, "" if it ends none.
-func endingOf(e state.Event) string {
-	switch e := e.(type) {
-	case state.WorkstreamAttemptFailed:
-		return e.Workstream
-	case state.WorkstreamSucceeded:
-		return e.Workstream
-	case state.WorkstreamCompleted:
-		return e.Workstream
-	case state.WorkstreamFailed:
-		return e.Workstream
-	case state.WorkstreamInterrupted:
-		return e.Workstream
-	case state.WorkstreamUncertain:
-		return e.Workstream
-	case state.GatePassed:
-		return gateStep(e.Gate).log
-	case state.GateFailed:
-		return gateStep(e.Gate).log
-	case state.GateVoided:
-		return gateStep(e.Gate).log
-	case state.ServiceEnded:
-		return disk.ServiceLog(e.Service)
-	}
-	return ""
+	s := step{label: begins.Step, log: begins.Log, attempts: begins.Number, running: true}
+	return selected{s, begins.Number}, true
 }
 
 // findHooks returns the hooks that have run. The state of a session does not have them: how

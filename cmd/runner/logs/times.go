@@ -7,6 +7,7 @@ import (
 	"prdrunner/checkpoint/disk"
 	"prdrunner/checkpoint/state"
 	"prdrunner/cmd/runner/advice"
+	"prdrunner/runner/stream"
 )
 
 // span is when an attempt began and ended. Zero times are not on record.
@@ -25,7 +26,7 @@ func recordedSpans(store *checkpoint.Store, prd string) (spans, error) {
 			if a, ok := beginningOf(e); ok {
 				last[a.log] = &span{began: at}
 				all[disk.LogName(a.log, a.attempt)] = last[a.log]
-			} else if log := endingOf(e); log != "" && last[log] != nil && last[log].ended.IsZero() {
+			} else if log := stream.Ends(e); log != "" && last[log] != nil && last[log].ended.IsZero() {
 				last[log].ended = at
 			}
 		}
