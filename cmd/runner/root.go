@@ -86,8 +86,7 @@ func addCommands(root *cobra.Command, env *cli.Environment) {
 	}{
 		{"run", "Run pipelines:", []entry{
 			{"build", newBuildCommand}, {"plan", newPlanCommand}, {"status", newStatusCommand}, {"watch", watch.NewCommand},
-			{"logs", logs.NewCommand},
-			{"outputs", newOutputsCommand},
+			{"logs", logs.NewCommand}, {"outputs", newOutputsCommand}, {"history", newHistoryCommand},
 			{"pause", newPauseCommand}, {"abandon", newAbandonCommand},
 		}},
 		{"decide", "Answer what waits for a person:", []entry{
