@@ -1,11 +1,11 @@
 // Package compare lists the differences between two points of a session: its state, its
-// files and its commits. A point is a checkpoint, the last boundary, or the workspace now.
-// The package uses package checkpoint and only reads. It decides nothing and prints
-// nothing.
+// files and its commits; and those between two sessions. A point is a checkpoint, the last
+// boundary, or the workspace now. The package uses package checkpoint and only reads. It
+// decides nothing and prints nothing.
 //
-// Begin with Points in compare.go, which finds the two points. state.go compares states,
-// and files.go compares files and commits. To compare another part of the state, add it to
-// compareStates.
+// Begin with Points in compare.go, which finds the two points. Sessions in sessions.go
+// compares two sessions by their states. state.go compares states, and files.go compares
+// files and commits. To compare another part of the state, add it to compareStates.
 package compare
 
 import (

@@ -37,7 +37,9 @@ it took more than %d %% and more than %s longer than the median of the earlier s
 of the last %d of them that have a time, and at least %d. The time of a workstream is
 that of its successful attempt; results that a session took over or from the cache do
 not count. The time of a phase is that in which an attempt or a gate of it ran, without
-the pauses between runs and for people; it counts if the session ran the whole phase.`, history.MinPercent, history.MinTime, history.MaxEarlier, history.MinEarlier),
+the pauses between runs and for people; it counts if the session ran the whole phase.
+
+"runner diff" compares two sessions.`, history.MinPercent, history.MinTime, history.MaxEarlier, history.MinEarlier),
 		Example: `  runner history PRD-009
   runner history PRD-009 --json | jq '.sessions[-1].slower'`,
 		Args: cli.Arguments(1, 1),
@@ -57,20 +59,9 @@ the pauses between runs and for people; it counts if the session ran the whole p
 }
 
 func runHistory(ctx context.Context, env *cli.Environment, o historyOptions) error {
-	store, sessions, err := sessionsOf(env, o.prd)
+	past, err := pastSessions(ctx, env, o.prd)
 	if err != nil {
 		return err
-	}
-	owner, err := store.Owner(o.prd)
-	if err != nil {
-		return err
-	}
-	past := make([]show.PastSession, len(sessions))
-	for i, at := range sessions {
-		past[i] = show.PastSession{StoredSession: at, Owned: owner != nil && at.Place == disk.PlaceCurrent}
-		if past[i].Times, err = timesOf(ctx, store, at); err != nil {
-			return err
-		}
 	}
 	report := show.NewHistoryReport(env.CommandLine, env.Now(), o.prd, past)
 	if o.last > 0 {
@@ -82,17 +73,31 @@ func runHistory(ctx context.Context, env *cli.Environment, o historyOptions) err
 	return show.History(env.Stdout, report)
 }
 
-// sessionsOf returns all sessions of a PRD, the oldest first. Without one it returns an error.
-func sessionsOf(env *cli.Environment, prd string) (*checkpoint.Store, []reader.StoredSession, error) {
+// pastSessions returns all sessions of a PRD, the oldest first. Without one it returns an error.
+func pastSessions(ctx context.Context, env *cli.Environment, prd string) ([]show.PastSession, error) {
 	store, err := load.OpenAnyStore(env, prd)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	sessions, err := store.Reader().Sessions(prd)
-	if err == nil && len(sessions) == 0 {
-		err = load.NoSession(env, store, prd)
+	if err != nil {
+		return nil, err
 	}
-	return store, sessions, err
+	if len(sessions) == 0 {
+		return nil, load.NoSession(env, store, prd)
+	}
+	owner, err := store.Owner(prd)
+	if err != nil {
+		return nil, err
+	}
+	past := make([]show.PastSession, len(sessions))
+	for i, at := range sessions {
+		past[i] = show.PastSession{StoredSession: at, Owned: owner != nil && at.Place == disk.PlaceCurrent}
+		if past[i].Times, err = timesOf(ctx, store, at); err != nil {
+			return nil, err
+		}
+	}
+	return past, nil
 }
 
 // timesOf reads from the journals of a session when something ran in it. A session that can't be read

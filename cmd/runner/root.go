@@ -86,7 +86,7 @@ func addCommands(root *cobra.Command, env *cli.Environment) {
 	}{
 		{"run", "Run pipelines:", []entry{
 			{"build", newBuildCommand}, {"plan", newPlanCommand}, {"status", newStatusCommand}, {"watch", watch.NewCommand},
-			{"logs", logs.NewCommand}, {"outputs", newOutputsCommand}, {"history", newHistoryCommand},
+			{"logs", logs.NewCommand}, {"outputs", newOutputsCommand}, {"history", newHistoryCommand}, {"diff", newDiffCommand},
 			{"pause", newPauseCommand}, {"abandon", newAbandonCommand},
 		}},
 		{"decide", "Answer what waits for a person:", []entry{

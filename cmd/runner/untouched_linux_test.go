@@ -27,6 +27,7 @@ func readingCommands() map[string][]string {
 		"runner status":              {"status", "status PRD-001", "status PRD-001 --json", "status --json"},
 		"runner watch":               {"watch PRD-001", "watch PRD-001 --all --verbose", "watch PRD-001 --output json"},
 		"runner outputs":             {"outputs PRD-001", "outputs PRD-001 make --json"},
+		"runner diff":                {"diff PRD-001 latest latest", "diff PRD-001 --json"},
 		"runner history":             {"history PRD-001", "history PRD-001 --json --last 1"},
 		"runner logs":                {"logs PRD-001 make", "logs PRD-001", "logs PRD-001 make --attempt 1 --raw", "logs PRD-001 --grep n --since 1h --tail 3 --timestamps", "logs PRD-001 --failed"},
 		"runner validate":            {"validate", "validate PRD-001", "validate PRD-001 --json"},

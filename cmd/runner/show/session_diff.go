@@ -1,0 +1,92 @@
+package show
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"prdrunner/checkpoint/compare"
+	"prdrunner/checkpoint/history"
+	"prdrunner/checkpoint/state"
+	"prdrunner/cmd/runner/words"
+	"prdrunner/runner/view"
+)
+
+// SessionDiffReport is the differences between two sessions, as `diff --json` prints it.
+type SessionDiffReport struct {
+	FormatVersion string         `json:"format_version"`
+	PRD           string         `json:"prd"`
+	From          HistorySession `json:"from"`
+	To            HistorySession `json:"to"`
+	Same          bool           `json:"same"` // apart from durations
+	compare.SessionComparison
+	Durations []DurationChange `json:"durations"` // of what both sessions ran
+}
+
+// DurationChange is how long a phase or a workstream took in two sessions.
+type DurationChange struct {
+	Kind    history.Kind `json:"kind"`
+	Name    string       `json:"name"`
+	FromMS  int64        `json:"from_ms"`
+	ToMS    int64        `json:"to_ms"`
+	Differs bool         `json:"differs"` // by more than always varies
+}
+
+// NewSessionDiffReport compares two sessions of a history.
+func NewSessionDiffReport(h HistoryReport, from, to HistorySession, a, b *state.State) SessionDiffReport {
+	c := compare.Sessions(a, b)
+	r := SessionDiffReport{FormatVersion: FormatVersion, PRD: h.PRD, From: from, To: to, Same: c.Same(), SessionComparison: c, Durations: []DurationChange{}}
+	for _, t := range to.Durations {
+		for _, f := range from.Durations {
+			if f.Kind == t.Kind && f.Name == t.Name {
+				r.Durations = append(r.Durations, DurationChange{t.Kind, t.Name, f.TookMS, t.TookMS, history.Differs(milliseconds(f.TookMS), milliseconds(t.TookMS))})
+			}
+		}
+	}
+	return r
+}
+
+// SessionDiff shows the differences between two sessions.
+func SessionDiff(w io.Writer, r SessionDiffReport) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s\nSESSION DIFF - %s\n%s\nFrom: %s\nTo:   %s\n", rule, r.PRD, rule, r.From.line(), r.To.line())
+	durations := durationLines(r.Durations)
+	if r.Same && len(durations) == 0 {
+		b.WriteString("\nNothing differs.\n")
+	}
+	writeChanged(&b, "RESULT", valueLines(r.State))
+	writeChanged(&b, "DECISIONS", valueLines(byName(r.Decisions)))
+	writeChanged(&b, "PHASES", stepLines(r.Phases))
+	writeChanged(&b, "WORKSTREAMS", stepLines(r.Workstreams))
+	writeChanged(&b, "GATES", stepLines(r.Gates))
+	writeChanged(&b, "DURATIONS", durations)
+	writeChanged(&b, "METRICS CHANGES", valueLines(byName(r.Metrics)))
+	writeChanged(&b, "OUTPUT CHANGES", append(valueLines(byName(r.Outputs)), artifactLines(r.Artifacts)...))
+	fmt.Fprintf(&b, "%s\n", rule)
+	_, err := io.WriteString(w, view.Clean(b.String()))
+	return err
+}
+
+// byName returns changes in the natural order of their names.
+func byName(changes []compare.ValueChange) []compare.ValueChange {
+	return slices.SortedStableFunc(slices.Values(changes), func(a, b compare.ValueChange) int { return words.CompareNatural(a.Name, b.Name) })
+}
+
+// line describes a session in one line.
+func (s HistorySession) line() string {
+	return fmt.Sprintf("session %s, begun %s, %s, took %s", state.ShortSession(s.Session), s.CreatedAt.UTC().Format(time.DateTime), s.result(), view.Duration(milliseconds(s.RanMS)))
+}
+
+// durationLines returns a line for each duration that differs by more than always varies.
+func durationLines(changes []DurationChange) []string {
+	var lines []string
+	for _, d := range changes {
+		if d.Differs {
+			lines = append(lines, fmt.Sprintf("- %s %s: %s → %s (%+d %%)", d.Kind, d.Name, view.Duration(milliseconds(d.FromMS)), view.Duration(milliseconds(d.ToMS)),
+				(d.ToMS-d.FromMS)*100/max(1, d.FromMS)))
+		}
+	}
+	return lines
+}
