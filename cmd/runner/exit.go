@@ -20,6 +20,7 @@ import (
 	"prdrunner/cmd/runner/checkpoints"
 	"prdrunner/cmd/runner/cli"
 	"prdrunner/cmd/runner/config"
+	"prdrunner/cmd/runner/doctor"
 	"prdrunner/cmd/runner/load"
 	"prdrunner/cmd/runner/logs"
 	"prdrunner/cmd/runner/safety"
@@ -96,6 +97,7 @@ func knownCode(err error) (code int, known bool) {
 	var ended *endedError
 	var early *runner.InterruptedError
 	var watched *watch.EndedError
+	var unwell *doctor.Error
 	switch {
 	case err == nil:
 		return exitComplete, true
@@ -107,6 +109,10 @@ func knownCode(err error) (code int, known bool) {
 		return endedCode(&endedError{signal: early.Signal}), true
 	case errors.Is(err, errWouldChange), errors.Is(err, logs.ErrNoMatch):
 		return exitFailed, true
+	case errors.As(err, &unwell) && unwell.OnlyConfig:
+		return exitUsage, true
+	case unwell != nil:
+		return exitDamaged, true
 	case errors.Is(err, begin.ErrAlreadyComplete):
 		return exitAlreadyComplete, true
 	case errors.Is(err, begin.ErrUnwritten):
@@ -153,7 +159,7 @@ func endedCode(e *endedError) int {
 // been shown.
 func silent(err error) bool {
 	var ended *endedError
-	return err == nil || errors.As(err, &ended) || advice.IsA[*watch.EndedError](err) ||
+	return err == nil || errors.As(err, &ended) || advice.IsA[*watch.EndedError](err) || advice.IsA[*doctor.Error](err) ||
 		errors.Is(err, load.ErrDiagnosed) || errors.Is(err, errWouldChange) || errors.Is(err, logs.ErrNoMatch) || errors.Is(err, checkpoints.ErrDamageShown) || errors.Is(err, safety.ErrNotWhole)
 }
 

@@ -14,6 +14,7 @@ import (
 	"prdrunner/cmd/runner/begin"
 	"prdrunner/cmd/runner/cli"
 	"prdrunner/cmd/runner/config"
+	"prdrunner/cmd/runner/doctor"
 	"prdrunner/cmd/runner/load"
 	"prdrunner/cmd/runner/show"
 	"prdrunner/runner"
@@ -53,6 +54,8 @@ func TestExitCodes(t *testing.T) {
 		{runner.ErrPlanOutdated, exitDamaged},
 		{begin.ErrAlreadyComplete, exitAlreadyComplete},
 		{errWouldChange, exitFailed},
+		{&doctor.Error{}, exitDamaged},
+		{&doctor.Error{OnlyConfig: true}, exitUsage},
 	}
 	for _, test := range tests {
 		wrapped := test.err

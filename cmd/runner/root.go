@@ -103,7 +103,7 @@ func addCommands(root *cobra.Command, env *cli.Environment) {
 			{"config", newConfigCommand},
 		}},
 		{"other", "Other commands:", []entry{
-			{"explain", newExplainCommand},
+			{"doctor", newDoctorCommand}, {"explain", newExplainCommand},
 			{"version", newVersionCommand}, {"call", newCallCommand},
 		}},
 	}

@@ -3,6 +3,7 @@ package git
 import (
 	"errors"
 	"fmt"
+	"path/filepath"
 	"strings"
 
 	"prdrunner/checkpoint/text"
@@ -31,4 +32,13 @@ func explainLock(err error) error {
 		Detail: fmt.Sprintf("git's lock %s is there: another git command is at work, or was killed", lock),
 		Remedy: "wait for that command to end; where no git is at work: rm " + text.ShellWord(lock),
 	}
+}
+
+// IndexLock returns the path of git's lock on the index, "" if there is none.
+func (g *Repository) IndexLock() string {
+	lock := g.indexFile() + ".lock"
+	if _, err := g.fs.Lstat(lock); err != nil {
+		return ""
+	}
+	return filepath.Clean(lock)
 }

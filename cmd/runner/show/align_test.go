@@ -44,7 +44,7 @@ func TestAlign(t *testing.T) {
 func TestFormatSize(t *testing.T) {
 	t.Parallel()
 	for bytes, want := range map[int64]string{0: "0 B", 1023: "1023 B", 1 << 10: "1.0 KB", 1 << 20: "1.0 MB", 1 << 30: "1.0 GB", 1 << 40: "1024.0 GB"} {
-		if got := formatSize(bytes); got != want {
+		if got := Size(bytes); got != want {
 			t.Errorf("%d: %s, want %s", bytes, got, want)
 		}
 	}

@@ -50,9 +50,9 @@ func Exported(w io.Writer, cmdline advice.CommandLine, st *state.State, done *tr
 		archive, from = cmdline.Display(done.Path), text.ShellWord(done.Path)
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "✓ CHECKPOINTS EXPORTED\n%s\n\nArchive: %s\nSize: %s\nHash: sha256:%s\n\nContains:\n", rule, archive, formatSize(done.Size), done.SHA256)
+	fmt.Fprintf(&b, "✓ CHECKPOINTS EXPORTED\n%s\n\nArchive: %s\nSize: %s\nHash: sha256:%s\n\nContains:\n", rule, archive, Size(done.Size), done.SHA256)
 	fmt.Fprintf(&b, "- Journal, up to commit %d\n- Manifest and PRD document\n- %s\n", done.Seq, view.Plural(done.Checkpoints, "checkpoint"))
-	fmt.Fprintf(&b, "- Rollback history: %s\n- Files: %s (%s)\n", view.Plural(done.Rollbacks, "rollback"), view.Plural(done.Objects, "object"), formatSize(done.ObjectBytes))
+	fmt.Fprintf(&b, "- Rollback history: %s\n- Files: %s (%s)\n", view.Plural(done.Rollbacks, "rollback"), view.Plural(done.Objects, "object"), Size(done.ObjectBytes))
 	if done.Logs > 0 {
 		fmt.Fprintf(&b, "- %s\n", view.Plural(done.Logs, "log"))
 	}

@@ -186,7 +186,7 @@ func writePruned(b *strings.Builder, p *prune.Pruned, ahead bool) {
 		fmt.Fprintf(b, "  ! %d would be too old if the clock is right; --older-than trusts the clock\n", p.Doubted)
 	}
 	if p.Over > 0 {
-		fmt.Fprintf(b, "  ! %s holds %s more than it may: raise checkpoint.storage.max_size_mb, or unpin or keep fewer\n", p.PRD, formatSize(p.Over))
+		fmt.Fprintf(b, "  ! %s holds %s more than it may: raise checkpoint.storage.max_size_mb, or unpin or keep fewer\n", p.PRD, Size(p.Over))
 	}
 	for _, warning := range p.Warnings {
 		fmt.Fprintf(b, "  ! %s: %s\n", p.PRD, warning)
@@ -198,7 +198,7 @@ func freedBytes(p *prune.Pruned) string {
 	if p.Freed == 0 {
 		return ""
 	}
-	return " (" + formatSize(p.Freed) + ")"
+	return " (" + Size(p.Freed) + ")"
 }
 
 // writeKept prints why the other checkpoints stay, for a user who gave an age.
@@ -229,7 +229,7 @@ func writeRemoved(b *strings.Builder, p *prune.Pruned, verb string) {
 		fmt.Fprintf(b, "  - %s: %s\n", c.ID, c.Why)
 	}
 	for _, s := range p.Sessions {
-		fmt.Fprintf(b, "%s the archived session %s (%s): %s\n", verb, filepath.FromSlash(s.ID), formatSize(s.Bytes), s.Why)
+		fmt.Fprintf(b, "%s the archived session %s (%s): %s\n", verb, filepath.FromSlash(s.ID), Size(s.Bytes), s.Why)
 	}
 	for _, lost := range p.Lost {
 		fmt.Fprintf(b, "  ! %s\n", lost)
@@ -247,7 +247,7 @@ func (c *Collection) writeTo(b *strings.Builder, ahead bool) {
 	case c.Count() > 0:
 		refs := len(c.Done.Refs)
 		if c.Count() > refs {
-			fmt.Fprintf(b, "%s %s that nothing needs (%s)\n", verb, view.Plural(c.Done.Objects+c.Done.Leftovers, "object"), formatSize(c.Done.Bytes))
+			fmt.Fprintf(b, "%s %s that nothing needs (%s)\n", verb, view.Plural(c.Done.Objects+c.Done.Leftovers, "object"), Size(c.Done.Bytes))
 		}
 		if refs > 0 {
 			fmt.Fprintf(b, "%s %s from git\n", verb, view.Plural(refs, "capture"))

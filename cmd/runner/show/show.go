@@ -65,8 +65,8 @@ func stepNamed(number int, name string) string {
 	return strconv.Itoa(number) + " - " + view.OneLine(name)
 }
 
-// formatSize formats a number of bytes for people.
-func formatSize(bytes int64) string {
+// Size formats a number of bytes for people.
+func Size(bytes int64) string {
 	const kilo = 1024
 	switch {
 	case bytes < kilo:

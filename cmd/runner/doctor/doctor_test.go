@@ -1,0 +1,138 @@
+package doctor
+
+import (
+	"errors"
+	"io"
+	"strings"
+	"testing"
+	"time"
+
+	"prdrunner/cmd/runner/cli"
+	"prdrunner/cmd/runner/show"
+)
+
+// examining returns an examination at a moment, without a terminal.
+func examining(now time.Time) *examination {
+	return &examination{env: &cli.Environment{
+		Now: func() time.Time { return now }, Stdout: show.NewScreen(io.Discard), IsTerminal: func(any) bool { return false },
+	}}
+}
+
+// only returns the only finding.
+func (x *examination) only(t *testing.T) show.Finding {
+	t.Helper()
+	if len(x.findings) != 1 {
+		t.Fatalf("%d findings: %v", len(x.findings), x.findings)
+	}
+	return x.findings[0]
+}
+
+func TestClock(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	for ahead, want := range map[time.Duration]show.Level{-time.Hour: show.OK, 0: show.OK, clockSlack: show.OK, clockSlack + time.Second: show.Warning} {
+		x := examining(now)
+		x.clock(now.Add(ahead))
+		if f := x.only(t); f.Level != want {
+			t.Errorf("%s ahead: %+v", ahead, f)
+		}
+	}
+	x := examining(now)
+	x.clock(time.Time{})
+	if f := x.only(t); f.Level != show.OK {
+		t.Errorf("without a record: %+v", f)
+	}
+}
+
+func TestRoom(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		space space
+		want  show.Level
+	}{
+		{space{bytes: 1 << 40, files: 1 << 20, counted: true}, show.OK},
+		{space{bytes: 1 << 40}, show.OK}, // a file system that counts no files
+		{space{bytes: 1 << 40, counted: true}, show.Problem},
+		{space{bytes: 1 << 40, files: problemFiles, counted: true}, show.Warning},
+		{space{bytes: problemBytes - 1, files: 1 << 20, counted: true}, show.Problem},
+		{space{bytes: problemBytes}, show.Warning},
+		{space{bytes: warningBytes}, show.OK},
+	} {
+		if got := test.space.level(); got != test.want {
+			t.Errorf("%+v: %s, want %s", test.space, got, test.want)
+		}
+	}
+}
+
+// TestTraits: each thing that a file system lacks is named.
+func TestTraits(t *testing.T) {
+	t.Parallel()
+	broken := errors.New("broken")
+	for want, found := range map[string]traits{
+		"it lacks locks (broken)":                         {lock: broken},
+		"it lacks hard links (broken)":                    {link: broken},
+		"it lacks a rename that replaces (broken)":        {replace: broken},
+		"no symbolic links":                               {symlink: broken},
+		"upper and lower case are the same":               {foldsCase: true},
+		"copies share blocks":                             {clones: true},
+		"it dates files 1h0m0s apart":                     {skew: -time.Hour},
+		"fsync, locks, hard links, rename; upper and low": {},
+	} {
+		x := examining(time.Now())
+		x.traits(found, t.TempDir())
+		if f := x.only(t); !strings.Contains(f.Detail, want) {
+			t.Errorf("%+v: %+v", found, f)
+		}
+	}
+}
+
+// TestProbe: the file systems that tests run on have all that Runner relies on, and the probe
+// leaves nothing.
+func TestProbe(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	x := examining(time.Now())
+	found, err := x.probe(dir)
+	if err != nil || found.lock != nil || found.link != nil || found.replace != nil {
+		t.Errorf("%+v, %v", found, err)
+	}
+	if at, err := existing(dir + "/a/b"); at != dir || err != nil {
+		t.Errorf("the nearest directory is %s: %v", at, err)
+	}
+	if left := foreignBelow(dir); left != "" {
+		t.Errorf("%s belongs to another user", left)
+	}
+}
+
+func TestErrorOf(t *testing.T) {
+	t.Parallel()
+	problem := show.Finding{Check: "git", Level: show.Problem}
+	mistake := show.Finding{Check: configuration, Level: show.Problem}
+	warning := show.Finding{Check: "git", Level: show.Warning}
+	if err := ErrorOf([]show.Finding{warning}); err != nil {
+		t.Errorf("warnings alone: %v", err)
+	}
+	var unwell *Error
+	if err := ErrorOf([]show.Finding{warning, mistake}); !errors.As(err, &unwell) || !unwell.OnlyConfig {
+		t.Errorf("a mistake in the configuration: %v", err)
+	}
+	if err := ErrorOf([]show.Finding{problem, mistake}); !errors.As(err, &unwell) || unwell.OnlyConfig {
+		t.Errorf("several problems: %v", err)
+	}
+}
+
+func TestLocale(t *testing.T) {
+	t.Parallel()
+	for want, environ := range map[string][]string{
+		"":            nil,
+		"C":           {"LANG=en_US.UTF-8", "LC_ALL=C"},
+		"de_DE.utf8":  {"LC_CTYPE=de_DE.utf8", "LANG=C"},
+		"en_US.UTF-8": {"LANG=en_US.UTF-8"},
+	} {
+		x := examining(time.Now())
+		x.env.Environ = environ
+		if got := x.locale(); got != want || isUTF8(got) != strings.Contains(strings.ToLower(want), "utf") {
+			t.Errorf("%v: %q, %v", environ, got, isUTF8(got))
+		}
+	}
+}
