@@ -137,6 +137,7 @@ func (s *State) startSession(seq uint64, at time.Time, e SessionStarted) error {
 		Issue:         e.Issue,
 		Git:           e.Git,
 		Host:          e.By.Host,
+		Trace:         e.Trace,
 		Acts:          e.Acts,
 		Sensitive:     e.Sensitive,
 		Variables:     Given(nil).merged(e.Variables),
@@ -182,6 +183,9 @@ func (s *State) resume(at time.Time, e SessionResumed) {
 	}
 	if e.Title != "" {
 		s.Title = e.Title
+	}
+	if e.Trace != "" {
+		s.Trace = e.Trace
 	}
 	if e.Shape != nil {
 		s.reshape(*e.Shape)

@@ -87,7 +87,7 @@ func (s *State) GoTo(record RollbackRecord, b RollbackStarted, target *State) {
 	next.Checkpoints, next.Rollbacks, next.Rollback = s.Checkpoints, s.Rollbacks, nil
 	next.Protections = nil // what waits was rolled back before
 	next.Resumes, next.Sensitive, next.Hooks = s.Resumes, s.Sensitive, s.Hooks
-	next.Host, next.Acts = s.Host, s.Acts
+	next.Host, next.Acts, next.Trace = s.Host, s.Acts, s.Trace
 	next.Current = b.To
 	next.index = nil
 	next.Ledgers.KeepCaptures(s.Ledgers)

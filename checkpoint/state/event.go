@@ -80,6 +80,7 @@ type SessionStarted struct {
 	Caller        *Caller                     `json:"caller,omitempty"`    // the workstream that calls the pipeline; nil: none
 	From          *State                      `json:"from,omitempty"`      // the complete session it goes on from, without its history
 	Captured      map[string]ledger.Knowledge `json:"captured,omitempty"`  // knowledge that was captured in earlier sessions
+	Trace         string                      `json:"trace,omitempty"`     // the root span of the run, as a traceparent (W3C Trace Context); "": the run is not traced
 	By            Actor                       `json:"by"`
 	Version       string                      `json:"version"` // of the runner
 }
@@ -95,6 +96,7 @@ type SessionResumed struct {
 	Shape     *Shape            `json:"shape,omitempty"`
 	Sensitive []string          `json:"sensitive,omitempty"` // variables whose values must stay secret
 	Variables map[string]string `json:"variables,omitempty"` // the values that were given for others, as JSON
+	Trace     string            `json:"trace,omitempty"`     // as in SessionStarted
 	By        Actor             `json:"by"`
 	Version   string            `json:"version"`
 }

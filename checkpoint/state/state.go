@@ -89,6 +89,7 @@ type State struct {
 	Steps         int           `json:"steps"`                // workstreams that completed so far in the session
 	LastStep      LastStep      `json:"last_step,omitzero"`   // the one that did so last
 	Resumes       int           `json:"resumes"`              // how often the session was resumed
+	Trace         string        `json:"trace,omitempty"`      // the root span of the last run that was traced, as a traceparent; "": none was
 	ActiveMS      int64         `json:"active_ms"`            // time spent running, without the time it was down
 	RunningAt     *time.Time    `json:"running_at,omitempty"` // when the run began, nil while none runs
 
