@@ -21,11 +21,14 @@ pipeline "PRD-900" {
 
     workstream "modules" {
       script = <<-EOT
-        go mod download
-        go mod verify
-        go mod tidy -diff
+        for module in . .ci/collector; do
+          go -C "$module" mod download
+          go -C "$module" mod verify
+          go -C "$module" mod tidy -diff
+        done
+        go -C .ci/collector vet .
       EOT
-      inputs = local.go
+      inputs = concat(local.go, [".ci/collector"])
     }
 
     workstream "format" {

@@ -261,6 +261,7 @@ func (n *node) recordSuccess(work state.Work, r attemptResult) {
 func (n *node) newTask(inv pipeline.Invocation) Task {
 	l := n.loop
 	t := l.newTask(n.ws.Name, n.attempt, inv)
+	l.joinTrace(t.Env, inv.Env, n.ws.Name, n.attempt)
 	t.Timeout = n.ws.Timeout
 	if n.ws.Agent != nil {
 		t.Env["RUNNER_AGENT"] = n.ws.Agent.Name

@@ -41,7 +41,7 @@ func (l *loop) beginSession(planned *plan.Plan) error {
 	l.planner.SetPorts(l.services.portOf)
 	l.captures.addEarlierRuns(l.session.State())
 	beginning := Beginning{
-		PRD: l.pipeline.ID, Title: l.pipeline.Title, Session: l.session.State().Session, Resumed: op.previous != nil || op.predecessor != nil || l.opts.Imported != nil, Plan: planned, Parallel: l.opts.Parallel,
+		PRD: l.pipeline.ID, Title: l.pipeline.Title, Session: l.session.State().Session, Resumed: op.previous != nil || op.predecessor != nil || l.opts.Imported != nil, Git: l.git, Plan: planned, Parallel: l.opts.Parallel,
 	}
 	commits, err := l.session.Drain(l.ctx)
 	if err != nil {
@@ -258,6 +258,11 @@ func (op *opening) startSession() error {
 			return fmt.Errorf("start the session: %w", err)
 		}
 	}
+	before := ""
+	if op.predecessor != nil {
+		before = op.predecessor.Trace
+	}
+	e.Trace = l.placeInTrace(before, false)
 	l.activeSince = l.opts.Now()
 	if err := l.session.Start(e); err != nil {
 		return fmt.Errorf("start the session: %w", err)
@@ -310,6 +315,7 @@ func (op *opening) recordResumed() {
 		shape := plan.ShapeOf(l.pipeline)
 		e.Shape = &shape
 	}
+	e.Trace = l.placeInTrace(st.Trace, true)
 	l.activeSince = l.opts.Now()
 	l.recorder.Add(nil, e)
 	l.rememberActs()

@@ -292,6 +292,7 @@ func ownerOf(g *pipeline.Gate) string {
 
 func (g *gateRun) newTask(attempt int, inv pipeline.Invocation) Task {
 	t := g.loop.newTask(ownerOf(g.Gate)+"."+g.Name, attempt, inv)
+	g.loop.joinTrace(t.Env, inv.Env, g.Label(), attempt)
 	t.Timeout = g.Timeout
 	t.Env["RUNNER_PHASE"] = g.Phase.Name
 	t.Env["RUNNER_GATE"] = g.Name

@@ -95,6 +95,7 @@ func (r *reviewRun) start(done func()) {
 		run = rec.Runs + 1
 	}
 	task := l.newTask(ReviewLog, run, inv)
+	l.joinTrace(task.Env, inv.Env, ReviewLog, run)
 	task.Timeout = p.Timeout
 	task.Env["RUNNER_ATTEMPT"] = fmt.Sprint(r.attempt)
 	if r.path = filepath.Join(l.opts.Workspace, filepath.FromSlash(p.Findings)); p.Findings == "" {

@@ -116,6 +116,9 @@ type Options struct {
 	// called by several goroutines at once. Nil: nothing is hidden.
 	Hide func([]pipeline.Secret) error
 
+	// Tracer says where the run is in a trace; nil: it is not traced.
+	Tracer Tracer
+
 	Asker    Asker
 	Git      survey.Git    // nil: no git
 	Commands git.Commander // runs the processes that print the issue of the pipeline and secrets

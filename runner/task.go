@@ -43,6 +43,7 @@ func (l *loop) hideEnvironment(inv pipeline.Invocation) error {
 func (l *loop) newTask(name string, attempt int, inv pipeline.Invocation) Task {
 	env := make(map[string]string, len(inv.Env)+8)
 	maps.Copy(env, inv.Env)
+	l.joinTrace(env, inv.Env, "", 0)
 	session := l.session.State().Session
 	env["RUNNER_PRD"] = l.pipeline.ID
 	env["RUNNER_SESSION"] = session

@@ -34,6 +34,7 @@ type Beginning struct {
 	Title    string
 	Session  string
 	Resumed  bool
+	Git      *state.Git // nil: the workspace is in no git work tree
 	Plan     *plan.Plan
 	Parallel int
 }

@@ -80,7 +80,7 @@ type SessionStarted struct {
 	Caller        *Caller                     `json:"caller,omitempty"`    // the workstream that calls the pipeline; nil: none
 	From          *State                      `json:"from,omitempty"`      // the complete session it goes on from, without its history
 	Captured      map[string]ledger.Knowledge `json:"captured,omitempty"`  // knowledge that was captured in earlier sessions
-	Trace         string                      `json:"trace,omitempty"`     // the root span of the run, as a traceparent (W3C Trace Context); "": the run is not traced
+	Trace         string                      `json:"trace,omitempty"`     // the root span of the run, as a traceparent of W3C Trace Context; "": it is not traced
 	By            Actor                       `json:"by"`
 	Version       string                      `json:"version"` // of the runner
 }

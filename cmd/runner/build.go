@@ -26,6 +26,7 @@ import (
 	"prdrunner/runner"
 	"prdrunner/runner/plan"
 	"prdrunner/runner/process"
+	"prdrunner/runner/trace"
 	"prdrunner/runner/view"
 )
 
@@ -198,6 +199,7 @@ type build struct {
 	options  buildOptions
 	caller   *state.Caller       // the workstream that calls the pipeline; nil: none
 	sinks    []view.View         // what the run is written to, besides the screen
+	tracer   *trace.Tracer       // nil: the run is not traced
 	session  *checkpoint.Session // nil before it is locked
 	complete *state.State        // of a session in which nothing is to be done; nil: something is
 }
@@ -251,6 +253,7 @@ func (b *build) run(ctx context.Context, session *checkpoint.Session) error {
 	if advice.IsA[*checkpoint.PoisonedError](err) && advice.IsA[*checkpoint.PoisonedError](closed) {
 		closed = nil // the journal failed, which ended the build; Close fails for the same reason
 	}
+	b.closeTracer(ctx)
 	err = errors.Join(err, closed)
 	b.audit(session.State(), ending, err)
 	if err != nil {
@@ -269,12 +272,16 @@ func (b *build) runEngine(ctx context.Context, session *checkpoint.Session) (end
 		return ending, err
 	}
 	defer func() { err = errors.Join(err, x.Close()) }()
+	b.openTracer()
 	shown := b.newView()
 	defer b.share(shown)()
 	defer shown.Close()
 	o := load.EngineOptions(b.env, b.cfg, b.Pipeline, b.Store, b.Files)
 	o.Session, o.Executor, o.Views, o.Mask, o.Interrupts = session, x.executor, b.views(shown, session), b.Masker.String, x.interrupts
 	o.Hide = b.Hide
+	if b.tracer != nil {
+		o.Tracer = b.tracer
+	}
 	o.Fresh, o.Imported, o.Predecessor, o.Saved, o.Select = b.start.Fresh, b.start.Imported, b.start.Predecessor, b.saved, b.options.selection
 	o.Next = b.next
 	o.Caller, o.CallCommand = b.caller, callCommand(b.env, b.cfg)

@@ -145,6 +145,9 @@ func (b *build) views(shown view.View, session *checkpoint.Session) []runner.Vie
 	for _, s := range b.sinks {
 		all = append(all, advised{s, b, session})
 	}
+	if b.tracer != nil {
+		all = append(all, b.tracer)
+	}
 	return all
 }
 

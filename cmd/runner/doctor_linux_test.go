@@ -169,7 +169,7 @@ func TestDoctorProblems(t *testing.T) {
 			if err := cmd.Process.Kill(); err != nil {
 				t.Fatal(err)
 			}
-			_ = cmd.Wait() // it was killed
+			_ = cmd.Wait()     // it was killed
 			t.Cleanup(func() { // the context of the test is over by then
 				end := exec.Command("runner", "abandon", "PRD-001", "--yes")
 				end.Dir, end.Env = p.ws, p.environ

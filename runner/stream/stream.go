@@ -146,4 +146,3 @@ func (l *log) split(b []byte, emit func(Line)) {
 func (l *log) emit(line []byte, emit func(Line)) {
 	emit(Line{Step: l.Step, Attempt: l.Number, Text: string(bytes.TrimSuffix(line, []byte("\r")))})
 }
-

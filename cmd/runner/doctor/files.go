@@ -134,7 +134,7 @@ func (x *examination) room(check, dir string) {
 type space struct {
 	bytes   uint64 // that an ordinary user may write
 	files   uint64
-	counted bool // the number of files is limited
+	counted bool   // the number of files is limited
 	network string // the kind of a file system that is on another machine, "": it is on this one
 }
 

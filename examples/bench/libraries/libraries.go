@@ -38,5 +38,6 @@ import (
 	_ "go.yaml.in/yaml/v3"
 	_ "golang.org/x/sync/errgroup"
 	_ "golang.org/x/term"
+	_ "google.golang.org/protobuf/encoding/protowire"
 	_ "modernc.org/sqlite"
 )
