@@ -72,7 +72,7 @@ func planDone(b *testing.B, src []byte) {
 		if err != nil || plan.ResumeFrom != 2 {
 			b.Fatal(plan.ResumeFrom, err)
 		}
-		if err := view.WritePlan(io.Discard, plan, false); err != nil {
+		if err := view.WritePlan(io.Discard, plan, view.PlanOptions{}); err != nil {
 			b.Fatal(err)
 		}
 	}

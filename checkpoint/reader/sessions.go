@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -102,21 +103,30 @@ func (r Reader) sessionsOf(prd string) ([]StoredSession, error) {
 	return append(all, current), nil
 }
 
-// ArchivedSession returns the archived session with an ID. An import can leave several;
-// then it is the one with the highest sequence number. If none can be read,
-// ArchivedSession returns ErrNoSession.
+// ArchivedSession returns the archived session with an ID, or with the beginning of one. An
+// import can leave several; then it is the one with the highest sequence number. If none can be
+// read, ArchivedSession returns ErrNoSession, and if several IDs begin so, a state.AmbiguousError.
 func (r Reader) ArchivedSession(prd, id string) (*StoredSession, error) {
 	all, err := r.ArchivedOf(prd, disk.PlaceHistory, disk.PlaceFailed)
 	if err != nil {
 		return nil, err
 	}
-	var found *StoredSession
+	newest := map[string]*StoredSession{}
 	for _, at := range all {
-		if at.State != nil && at.State.Session == id && (found == nil || at.State.Seq > found.State.Seq) {
-			found = &at
+		if at.State == nil || id == "" || !strings.HasPrefix(at.State.Session, id) {
+			continue
+		}
+		if had := newest[at.State.Session]; had == nil || at.State.Seq > had.State.Seq {
+			newest[at.State.Session] = &at
 		}
 	}
-	if found != nil {
+	if exact := newest[id]; exact != nil {
+		return exact, nil
+	}
+	if len(newest) > 1 {
+		return nil, &state.AmbiguousError{Ref: id, Candidates: slices.Sorted(maps.Keys(newest))}
+	}
+	for _, found := range newest {
 		return found, nil
 	}
 	return nil, fmt.Errorf("%w of %s is archived that has the id %q and can be read", ErrNoSession, prd, id)

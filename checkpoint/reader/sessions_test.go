@@ -124,7 +124,7 @@ func TestArchivedSessionIsTheNewest(t *testing.T) {
 	if filepath.Base(at.Dir) != "B" {
 		t.Errorf("the archived session is %s with commit %d", at.Dir, at.State.Seq)
 	}
-	for _, id := range []string{"D", "E"} {
+	for _, id := range []string{"D", "E", "Bx", ""} {
 		if _, err := r.ArchivedSession("PRD-009", id); !errors.Is(err, reader.ErrNoSession) {
 			t.Errorf("the archived session %s: %v", id, err)
 		}

@@ -35,6 +35,8 @@ type planOptions struct {
 	resume    string
 	noCache   bool // for the plan of a build with --fresh
 	out       string
+	all       bool
+	command   string // as the user typed it
 	json      bool
 }
 
@@ -44,11 +46,15 @@ func newPlanCommand(env *cli.Environment) *cobra.Command {
 		Use:   "plan [PRD|FILE]",
 		Short: "Show what a build would do, and why",
 		Long: `Show what a build would do with every workstream and gate, and why. Plan changes
-nothing and takes no lock.`,
+nothing and takes no lock.
+
+On a terminal, a plan that does not fit on the screen has the steps that are kept or
+skipped as counts; --all lists them.`,
 		Example: `  runner plan PRD-009 --resume
   runner plan PRD-009 --resume -o plan.json && runner build PRD-009 --plan plan.json`,
 		Args: resumeArguments(&o.resume),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			o.command = env.Command(cli.WithoutText(cmd, args))
 			args = withoutAuto(&o.resume, args)
 			o.pipeline.SetName(env, cli.FirstArgument(args))
 			resumeForOnly(&o.resume, o.selection)
@@ -63,6 +69,7 @@ nothing and takes no lock.`,
 	addSelectionFlags(cmd, &o.selection)
 	addRunFlags(cmd)
 	flags.StringVarP(&o.out, "out", "o", "", "write the plan to `FILE`, for build --plan")
+	flags.BoolVar(&o.all, "all", false, "list every step, also if they don't fit on the screen")
 	flags.BoolVar(&o.json, "json", false, "print one JSON object")
 	return cmd
 }
@@ -130,7 +137,11 @@ func runPlan(ctx context.Context, env *cli.Environment, o planOptions) error {
 	if o.json {
 		return show.JSON(env.Stdout, plan)
 	}
-	if err := view.WritePlan(env.Stdout.Raw, plan, env.Color(env.Stdout)); err != nil {
+	shown := view.PlanOptions{Color: env.Color(env.Stdout), All: o.command + " --all"}
+	if !o.all {
+		shown.Rows = env.Rows(env.Stdout)
+	}
+	if err := view.WritePlan(env.Stdout.Raw, plan, shown); err != nil {
 		return err
 	}
 	show.OnceChoices(env.Stdout, env.CommandLine, st, plan, setup.Command(orResume(o.resume)))

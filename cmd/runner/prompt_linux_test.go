@@ -111,7 +111,7 @@ func TestResumePrompt(t *testing.T) {
 		s := atTerminal(t, dir, "build", "PRD-001")
 		for _, text := range []string{
 			`Found existing checkpoint for "Try it"`, "Created: ", "(just now)", "Progress: Phase 1 of 2 completed",
-			"Failed: WS2: main.go:3: ", "(r)esume - Continue from Phase 2: WS2 (2 workstreams: 1 reuse, 1 run)", "(s)tart fresh", "(v)iew details", "(d)elete", "(p)lan - Show what (r)esume would do", "Choice [r/s/v/d/p]: ",
+			"Failed: WS2: main.go:3: ", "(r)esume - Continue from WS2 in Phase 2: two (2 workstreams: 1 reuse, 1 run)", "(s)tart fresh", "(v)iew details", "(d)elete", "(p)lan - Show what (r)esume would do", "Choice [r/s/v/d/p]: ",
 		} {
 			s.expect(text)
 		}
@@ -119,7 +119,7 @@ func TestResumePrompt(t *testing.T) {
 		s.expect("Please type one of r, s, v, d, p.")
 		s.send("v\n")
 		s.expect("WS2")
-		s.expect("CHECKPOINT DETAILS: CP-")
+		s.expect("Checkpoint CP-")
 		s.expect("Choice [r/s/v/d/p]: ")
 		s.send("r\n")
 		s.expect("Resuming PRD-001 from Phase 2")
@@ -135,7 +135,7 @@ func TestResumePrompt(t *testing.T) {
 		}
 		write(t, dir, "ok")
 		s := atTerminal(t, dir, "build", "PRD-001")
-		s.expect("(r)esume - Continue from Phase 1: WS1 (2 workstreams: 1 run, 1 rerun)")
+		s.expect("(r)esume - Continue from WS1 in Phase 1: one (2 workstreams: 1 run, 1 rerun)")
 		s.send("p\n")
 		s.expect("rerun  WS1")
 		s.expect("definition changed")
@@ -159,7 +159,7 @@ func TestResumePrompt(t *testing.T) {
 		s := atTerminal(t, dir, "build", "PRD-001")
 		s.expect("Choice [r/s/v/d/p]: ")
 		s.send("v\n")
-		s.expect("CHECKPOINT DAMAGED")
+		s.expect("Checkpoint damaged")
 		s.expect("runner checkpoint rebuild PRD-001 CP-")
 		s.expect("Choice [r/s/v/d/p]: ")
 		s.send("r\n")

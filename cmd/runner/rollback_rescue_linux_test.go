@@ -21,7 +21,7 @@ func TestRollbackOnlyRescued(t *testing.T) {
 	}{
 		{"build", "PRD-001 complete", []string{"build", "PRD-001", "--resume"}},
 		{"build at a checkpoint", "PRD-001 complete", []string{"build", "PRD-001", "--resume=1", "--yes"}},
-		{"rollback", "ROLLBACK COMPLETE", []string{"checkpoint", "rollback", "PRD-001", "1", "--yes"}},
+		{"rollback", "✓ Rolled PRD-001 back to ", []string{"checkpoint", "rollback", "PRD-001", "1", "--yes"}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -13,6 +14,7 @@ import (
 	"prdrunner/checkpoint/document"
 	"prdrunner/checkpoint/rollback"
 	"prdrunner/checkpoint/state"
+	"prdrunner/checkpoint/text"
 	"prdrunner/checkpoint/workspace"
 	"prdrunner/cmd/runner/advice"
 	"prdrunner/cmd/runner/change"
@@ -23,8 +25,11 @@ import (
 )
 
 type statusOptions struct {
-	prd  string
-	json bool
+	prd    string
+	all    bool
+	failed bool
+	phase  string
+	json   bool
 }
 
 func newStatusCommand(env *cli.Environment) *cobra.Command {
@@ -34,19 +39,36 @@ func newStatusCommand(env *cli.Environment) *cobra.Command {
 		Short: "Show the state of a session and what to do next",
 		Long: `Show the state of the session of a PRD and what to do next, whether or not a build
 is running. Without a PRD, list all sessions. Status changes nothing and takes no
-lock.`,
+lock.
+
+On a terminal, more workstreams than fit on the screen are folded: those that are done
+are counted; what failed, runs or waits is always listed. --all lists everything.
+"outdated" marks work that is done, although something that it was made from has failed
+or runs again since; "runner plan --resume" tells what becomes of it.`,
+		Example: `  runner status PRD-009 --failed
+  runner status PRD-009 --phase database`,
 		Args: cli.Arguments(0, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.prd = cli.FirstArgument(args)
 			return runStatus(cmd.Context(), env, o)
 		},
 	}
-	cmd.Flags().BoolVar(&o.json, "json", false, "print one JSON object")
+	flags := cmd.Flags()
+	flags.SortFlags = false
+	flags.BoolVar(&o.all, "all", false, "list every workstream, also if they don't fit on the screen")
+	flags.BoolVar(&o.failed, "failed", false, "list only what failed")
+	flags.StringVar(&o.phase, "phase", "", "list only the workstreams and gates of `PHASE`")
+	flags.BoolVar(&o.json, "json", false, "print one JSON object")
+	cmd.MarkFlagsMutuallyExclusive("json", "failed")
+	cmd.MarkFlagsMutuallyExclusive("json", "phase")
 	return cmd
 }
 
 func runStatus(ctx context.Context, env *cli.Environment, o statusOptions) error {
 	if o.prd == "" {
+		if o.failed || o.phase != "" {
+			return advice.With(advice.Usagef("--failed and --phase choose from one session: name its PRD"), "`runner status` lists the sessions")
+		}
 		return statusOfAll(ctx, env, o.json)
 	}
 	store, snap, err := load.Session(env, o.prd)
@@ -69,7 +91,31 @@ func runStatus(ctx context.Context, env *cli.Environment, o statusOptions) error
 	if o.json {
 		return errors.Join(show.JSON(env.Stdout, st), broken)
 	}
-	return errors.Join(show.Status(env.Stdout, env.CommandLine, env.Now(), st), broken)
+	shown := show.StatusOptions{Now: env.Now(), Failed: o.failed}
+	if shown.Phase, err = phaseNamed(o.phase, st.Phases); err != nil {
+		return err
+	}
+	if !o.all {
+		shown.Rows = env.Rows(env.Stdout)
+	}
+	return errors.Join(show.Status(env.Stdout, env.CommandLine, st, shown), broken)
+}
+
+// phaseNamed returns the name of the phase that the user names, or whose number.
+func phaseNamed(given string, phases []*state.Phase) (string, error) {
+	names := make([]string, len(phases))
+	for i, p := range phases {
+		if names[i] = p.Name; given == p.Name {
+			return given, nil
+		}
+	}
+	if n, err := strconv.Atoi(given); err == nil && n > 0 && n <= len(names) {
+		return names[n-1], nil
+	}
+	if given == "" {
+		return "", nil
+	}
+	return "", advice.Usagef("there is no phase %q; there are %s", given, text.Enumerate(names))
 }
 
 // seeAnswers leaves out of the pause of a session the gates of called pipelines that have been

@@ -12,13 +12,13 @@ const maxDiffLines = 40
 
 // WriteConflicts prints edited artifacts, each with its difference.
 func WriteConflicts(w io.Writer, conflicts []plan.Conflict, color bool) error {
-	p := page{color: color}
+	p := Page{color: color}
 	for i, c := range conflicts {
 		if i == maxListed {
-			p.printf("… and %d more\n", len(conflicts)-maxListed)
+			p.Printf("… and %d more\n", len(conflicts)-maxListed)
 			break
 		}
-		p.printf("%s %s (%s) was edited: %s → %s\n", p.paint(yellow, "!"), c.Path, c.Workstream, ShortDigest(c.Recorded), conflictSummary(c))
+		p.Printf("%s %s (%s) was edited: %s → %s\n", p.Paint(Yellow, "!"), c.Path, c.Workstream, ShortDigest(c.Recorded), conflictSummary(c))
 		writeDifference(&p, string(c.Difference))
 	}
 	_, err := w.Write(p.Bytes())
@@ -27,44 +27,44 @@ func WriteConflicts(w io.Writer, conflicts []plan.Conflict, color bool) error {
 
 // WriteStale prints what changed outside the steps, with its difference.
 func WriteStale(w io.Writer, s plan.Stale, color bool) error {
-	p := page{color: color}
+	p := Page{color: color}
 	writeStale(&p, s)
 	_, err := w.Write(p.Bytes())
 	return err
 }
 
-func writeStale(p *page, s plan.Stale) {
+func writeStale(p *Page, s plan.Stale) {
 	what := OneLine(strings.TrimSpace(s.What + " " + string(s.Path)))
 	switch {
 	case s.Gone:
-		p.printf("%s The %s, on which the session last ran, no longer exists\n", p.paint(yellow, "!"), what)
+		p.Printf("%s The %s, on which the session last ran, no longer exists\n", p.Paint(Yellow, "!"), what)
 	case s.Problem != "":
-		p.printf("%s The %s is not known: %s\n", p.paint(yellow, "!"), what, OneLine(string(s.Problem)))
+		p.Printf("%s The %s is not known: %s\n", p.Paint(Yellow, "!"), what, OneLine(string(s.Problem)))
 	default:
-		p.printf("%s The %s changed: %s → %s\n", p.paint(yellow, "!"), what, ShortDigest(s.Old), ShortDigest(s.New))
+		p.Printf("%s The %s changed: %s → %s\n", p.Paint(Yellow, "!"), what, ShortDigest(s.Old), ShortDigest(s.New))
 		writeDifference(p, string(s.Difference))
 	}
 }
 
 // writeDifference prints a unified difference, indented.
-func writeDifference(p *page, difference string) {
+func writeDifference(p *Page, difference string) {
 	if difference == "" {
 		return
 	}
 	lines := strings.Split(strings.TrimRight(difference, "\n"), "\n")
 	for i, line := range lines {
 		if i == maxDiffLines {
-			p.printf("    … and %d more lines\n", len(lines)-maxDiffLines)
+			p.Printf("    … and %d more lines\n", len(lines)-maxDiffLines)
 			return
 		}
 		line = OneLine(line)
 		switch {
 		case strings.HasPrefix(line, "+"):
-			p.printf("    %s\n", p.paint(green, line))
+			p.Printf("    %s\n", p.Paint(Green, line))
 		case strings.HasPrefix(line, "-"):
-			p.printf("    %s\n", p.paint(red, line))
+			p.Printf("    %s\n", p.Paint(Red, line))
 		default:
-			p.printf("    %s\n", line)
+			p.Printf("    %s\n", line)
 		}
 	}
 }

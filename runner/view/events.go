@@ -19,7 +19,7 @@ func (v *plain) printEvent(at time.Time, e state.Event) {
 	switch e := e.(type) {
 	case state.PhaseStarted:
 		v.startTimer(e.Phase, at)
-		v.page.printf("\n%s\n", v.page.paint(bold, v.phaseTitle(e.Phase)))
+		v.page.Printf("\n%s\n", v.page.Paint(Bold, v.phaseTitle(e.Phase)))
 	case state.PhaseCompleted:
 		delete(v.began, e.Phase)
 		v.printDone("", "phase "+e.Phase, millis(e.DurationMS))
@@ -164,7 +164,7 @@ func (v *plain) printLog(name string) {
 	begin, end := v.markup.Fold(v.page.oneLine("output: " + filepath.Join(v.logs.Name, name)))
 	v.page.WriteString(begin + "\n")
 	for line := range strings.Lines(text) {
-		v.page.printf("      %s %s\n", v.page.paint(dim, "│"), line)
+		v.page.Printf("      %s %s\n", v.page.Paint(Dim, "│"), line)
 	}
 	if end != "" {
 		v.page.WriteString(end + "\n")
@@ -207,7 +207,7 @@ func (v *plain) printGate(at time.Time, e state.Event) {
 	case state.GateApproved:
 		v.printDone("  ", e.Gate+" approved"+byWhom(e.By), "", string(e.Comment), givenInputs(e.Inputs))
 	case state.GateRejected:
-		v.printLine("  ", v.page.paint(red, "✗"), e.Gate+" rejected"+byWhom(e.By), "", string(e.Reason), givenInputs(e.Inputs), runAgain(e.To))
+		v.printLine("  ", v.page.Paint(Red, "✗"), e.Gate+" rejected"+byWhom(e.By), "", string(e.Reason), givenInputs(e.Inputs), runAgain(e.To))
 	case state.GateReviewed:
 		v.printDone("  ", e.Gate+" reviewed"+byWhom(e.By), "", string(e.Comment))
 	case state.GateSkipped:
@@ -226,17 +226,38 @@ func isFrequent(t state.Trigger) bool {
 	return t == state.TriggerWorkstreamComplete || t == state.TriggerBatchComplete || t == state.TriggerGatePassed
 }
 
+// rememberArtifacts remembers the artifacts that an event records as created or changed, until a
+// checkpoint is shown.
+func (v *plain) rememberArtifacts(e state.Event) {
+	var made []state.Artifact
+	switch e := e.(type) {
+	case state.WorkstreamSucceeded:
+		made = e.Work.Artifacts
+	case state.WorkstreamCompleted:
+		if e.Work != nil {
+			made = e.Work.Artifacts
+		}
+	}
+	for _, a := range made {
+		if a.Change != "" {
+			v.artifacts[a.Path] = true
+		}
+	}
+}
+
 // printCheckpoint prints a checkpoint with its artifacts and its commit.
 func (v *plain) printCheckpoint(e state.CheckpointCreated) {
 	if v.verbose || !isFrequent(e.Trigger) {
-		mark := v.page.paint(green, "✓")
+		artifacts := max(len(v.artifacts), e.Created+e.Modified) // the checkpoint counts those of its step only
+		clear(v.artifacts)
+		mark := v.page.Paint(Green, "✓")
 		if e.Uncaptured {
-			mark = v.page.paint(yellow, "!")
+			mark = v.page.Paint(Yellow, "!")
 		}
 		if holdsFound(e) {
-			v.page.printf("%s %s\n", mark, whereFound(e))
+			v.page.Printf("%s %s\n", mark, whereFound(e))
 		} else {
-			v.page.printf("%s checkpoint %s%s\n", mark, e.ID, contents(e))
+			v.page.Printf("%s checkpoint %s%s\n", mark, e.ID, contents(e, artifacts))
 		}
 	}
 }
@@ -256,13 +277,13 @@ func whereFound(e state.CheckpointCreated) string {
 	return fmt.Sprintf("%s; %s in checkpoint %s", e.Reason, are, e.ID)
 }
 
-// contents returns the number of artifacts that the checkpoint's step created or changed,
-// and the commit of git. It does not count the checkpoint's files, which are those of the
-// whole workspace.
-func contents(e state.CheckpointCreated) string {
+// contents returns the number of artifacts that were created or changed since the last checkpoint
+// that was shown, and the commit of git. It does not count the checkpoint's files, which are those
+// of the whole workspace.
+func contents(e state.CheckpointCreated, artifacts int) string {
 	var parts []string
-	if n := e.Created + e.Modified; n > 0 {
-		parts = append(parts, Plural(n, "artifact")+" made or changed")
+	if artifacts > 0 {
+		parts = append(parts, Plural(artifacts, "artifact")+" made or changed")
 	}
 	if e.Git != nil && e.Git.Commit != "" {
 		parts = append(parts, "git HEAD "+ShortCommit(e.Git.Commit))

@@ -14,7 +14,7 @@ import (
 // printFailed prints the failure of a workstream, which may be allowed.
 func (v *plain) printFailed(e state.WorkstreamFailed, took string) {
 	if e.Allowed {
-		v.printHead(v.page.paint(yellow, "!"), v.titled(e.Workstream)+" failed, which is allowed", took)
+		v.printHead(v.page.Paint(Yellow, "!"), v.titled(e.Workstream)+" failed, which is allowed", took)
 		v.printDetails(v.titled(e.Workstream), e.Error)
 		return
 	}
@@ -24,27 +24,27 @@ func (v *plain) printFailed(e state.WorkstreamFailed, took string) {
 // printFailure prints a failure: its message, its location, the end of the log, and the
 // path of the log.
 func (v *plain) printFailure(what, took string, f state.Failure) {
-	v.printHead(v.page.paint(red, "✗"), what+" failed", took)
+	v.printHead(v.page.Paint(Red, "✗"), what+" failed", took)
 	v.printDetails(what, f)
 }
 
-func (v *plain) printHead(mark painted, what, took string) {
+func (v *plain) printHead(mark Painted, what, took string) {
 	if took != "" {
 		what += " after " + took
 	}
-	v.page.printf("  %s %s\n", mark, v.page.paint(bold, what))
+	v.page.Printf("  %s %s\n", mark, v.page.Paint(Bold, what))
 }
 
 func (v *plain) printDetails(what string, f state.Failure) {
 	if f.Gate != "" && v.failureShown[f.Gate] && !strings.HasPrefix(what, f.Gate) {
-		v.page.printf("      %s did not pass\n", f.Gate)
+		v.page.Printf("      %s did not pass\n", f.Gate)
 		return
 	}
 	for line := range strings.Lines(strings.TrimRight(string(f.Message), "\n")) {
-		v.page.printf("      %s\n", line)
+		v.page.Printf("      %s\n", line)
 	}
 	if at := location(f); at != "" {
-		v.page.printf("      at %s\n", v.page.paint(bold, strings.TrimSuffix(at, ": ")))
+		v.page.Printf("      at %s\n", v.page.Paint(Bold, strings.TrimSuffix(at, ": ")))
 	}
 	if f.Log != "" {
 		v.printTail(string(f.Log))
@@ -54,17 +54,17 @@ func (v *plain) printDetails(what string, f state.Failure) {
 func (v *plain) printTail(log string) {
 	lines, err := Tail(filepath.Join(v.logs.Dir, log))
 	if err != nil {
-		v.page.printf("      %s\n", err.Error())
+		v.page.Printf("      %s\n", err.Error())
 		return
 	}
 	shown := filepath.Join(v.logs.Name, log)
 	if len(lines) == 0 {
-		v.page.printf("      log: %s (empty)\n", shown)
+		v.page.Printf("      log: %s (empty)\n", shown)
 		return
 	}
-	v.page.printf("      log: %s\n", shown)
+	v.page.Printf("      log: %s\n", shown)
 	for _, line := range lines {
-		v.page.printf("      %s %s\n", v.page.paint(dim, "│"), line)
+		v.page.Printf("      %s %s\n", v.page.Paint(Dim, "│"), line)
 	}
 	if len(lines) == tailLines { // there may be more
 		v.printLog(log)
@@ -119,39 +119,39 @@ func Summary(f state.Failure) string {
 func (v *plain) printEnd(e runner.Ending) {
 	v.closeStream()
 	v.page.WriteByte('\n')
-	took := v.page.paint(dim, Duration(e.Duration))
+	took := v.page.Paint(Dim, Duration(e.Duration))
 	switch {
 	case e.Status == state.StatusComplete:
-		v.page.printf("%s %s  %s\n", v.page.paint(green, "✓"), v.page.paint(bold, v.prd+" complete"), took)
+		v.page.Printf("%s %s  %s\n", v.page.Paint(Green, "✓"), v.page.Paint(Bold, v.prd+" complete"), took)
 		for _, f := range e.Allowed {
-			v.page.printf("  failed, which is allowed: %s\n", Summary(f))
+			v.page.Printf("  failed, which is allowed: %s\n", Summary(f))
 		}
 	case e.Status == state.StatusFailed:
 		v.printEndFailed(e, took)
 	case e.Signal != "":
-		v.page.printf("%s %s  %s\n", v.page.paint(yellow, "!"), v.page.paint(bold, v.prd+" interrupted by "+e.Signal), took)
+		v.page.Printf("%s %s  %s\n", v.page.Paint(Yellow, "!"), v.page.Paint(Bold, v.prd+" interrupted by "+e.Signal), took)
 		if e.Pause != nil {
-			v.page.printf("  %s\n", Waits(*e.Pause))
+			v.page.Printf("  %s\n", Waits(*e.Pause))
 		}
 	case e.Done():
-		v.page.printf("%s %s  %s\n", v.page.paint(green, "✓"), v.page.paint(bold, v.prd+": what was chosen is done"), took)
-		v.page.printf("  %s\n", Waits(*e.Pause))
+		v.page.Printf("%s %s  %s\n", v.page.Paint(Green, "✓"), v.page.Paint(Bold, v.prd+": what was chosen is done"), took)
+		v.page.Printf("  %s\n", Waits(*e.Pause))
 	case e.Status == state.StatusPaused:
-		v.page.printf("%s %s  %s\n", v.page.paint(yellow, "!"), v.page.paint(bold, v.prd+" paused"), took)
+		v.page.Printf("%s %s  %s\n", v.page.Paint(Yellow, "!"), v.page.Paint(Bold, v.prd+" paused"), took)
 		if e.Pause != nil {
-			v.page.printf("  %s\n", Waits(*e.Pause))
+			v.page.Printf("  %s\n", Waits(*e.Pause))
 		}
 	default:
-		v.page.printf("%s %s  %s\n", v.page.paint(yellow, "!"), v.page.paint(bold, v.prd+" stopped"), took)
+		v.page.Printf("%s %s  %s\n", v.page.Paint(Yellow, "!"), v.page.Paint(Bold, v.prd+" stopped"), took)
 	}
 	v.printSums()
 	v.annotate(Error, e.Failures())
 	v.annotate(Warning, e.Allowed)
 	if len(e.Next) > 0 {
-		v.page.printf("\nNext:\n")
+		v.page.Printf("\nNext:\n")
 	}
 	for _, command := range e.Next {
-		v.page.printf("  %s\n", command)
+		v.page.Printf("  %s\n", command)
 	}
 }
 
@@ -182,9 +182,9 @@ func (v *plain) printSums() {
 			slowest = append(slowest, took.Name+" "+Duration(took.Time))
 		}
 	}
-	v.page.printf("  %s", sums)
+	v.page.Printf("  %s", sums)
 	if len(slowest) > 0 {
-		v.page.printf("; slowest: %s", strings.Join(slowest, ", "))
+		v.page.Printf("; slowest: %s", strings.Join(slowest, ", "))
 	}
 	v.page.WriteByte('\n')
 }
@@ -204,10 +204,10 @@ func (v *plain) sums() string {
 	return strings.Join(sums, ", ")
 }
 
-func (v *plain) printEndFailed(e runner.Ending, took painted) {
-	v.page.printf("%s %s  %s\n", v.page.paint(red, "✗"), v.page.paint(bold, v.prd+" failed"), took)
+func (v *plain) printEndFailed(e runner.Ending, took Painted) {
+	v.page.Printf("%s %s  %s\n", v.page.Paint(Red, "✗"), v.page.Paint(Bold, v.prd+" failed"), took)
 	for _, f := range e.Failures() {
-		v.page.printf("  %s\n", Summary(f))
+		v.page.Printf("  %s\n", Summary(f))
 	}
 }
 

@@ -37,7 +37,7 @@ type frame struct {
 // stepRow is what the row of one step says, or that of several instances of one workstream.
 type stepRow struct {
 	mark    string
-	style   style // of the mark
+	style   Style // of the mark
 	name    string
 	clock   string
 	details []string
@@ -68,40 +68,40 @@ func (f *frame) rows() []row {
 	}
 	if more > 0 {
 		w := f.row()
-		w.add(dim, fmt.Sprintf("    and %d more", more))
+		w.add(Dim, fmt.Sprintf("    and %d more", more))
 		rows = append(rows, w.row())
 	}
 	if ahead := f.aheadRow(); ahead != "" && f.stopping == nil && len(rows) < f.height-2 {
 		w := f.row()
-		w.add(dim, ahead)
+		w.add(Dim, ahead)
 		rows = append(rows, w.row())
 	}
 	return rows
 }
 
-func (f *frame) row() *rowWriter { return &rowWriter{page: page{color: f.color}, width: f.width} }
+func (f *frame) row() *rowWriter { return &rowWriter{page: Page{color: f.color}, width: f.width} }
 
 // phaseRow says how far the phase is: test  12 of 48  42s  3 running, 1 failed.
 func (f *frame) phaseRow(p *progress.Phase) row {
 	w := f.row()
-	w.add(bold, p.Name)
-	w.add(none, fmt.Sprintf("  %d of %d", p.Settled(), p.Total))
-	w.add(dim, "  "+clock(f.now.Sub(p.Began)))
+	w.add(Bold, p.Name)
+	w.add(None, fmt.Sprintf("  %d of %d", p.Settled(), p.Total))
+	w.add(Dim, "  "+clock(f.now.Sub(p.Began)))
 	separator := "  "
 	for _, count := range []struct {
 		n     int
 		what  string
-		style style
+		style Style
 	}{
-		{p.Failed, "failed", red}, {p.Running, "running", none}, {p.Waiting, "to be tried again", yellow}, {p.Asking, "to be approved", yellow},
-		{p.Skipped, "skipped", none}, {p.Reused, "reused", none}, {p.Iteration, "", none},
+		{p.Failed, "failed", Red}, {p.Running, "running", None}, {p.Waiting, "to be tried again", Yellow}, {p.Asking, "to be approved", Yellow},
+		{p.Skipped, "skipped", None}, {p.Reused, "reused", None}, {p.Iteration, "", None},
 	} {
 		text := fmt.Sprintf("%d %s", count.n, count.what)
 		if count.what == "" {
 			text = fmt.Sprintf("iteration %d", count.n)
 		}
 		if count.n > 0 && displaywidth.String(separator+text) <= w.room() {
-			w.add(none, separator)
+			w.add(None, separator)
 			w.add(count.style, text)
 			separator = ", "
 		}
@@ -112,12 +112,12 @@ func (f *frame) phaseRow(p *progress.Phase) row {
 // stopRow counts down until what has not ended is killed.
 func (f *frame) stopRow(running bool) row {
 	w := f.row()
-	w.add(yellow, "stopping")
+	w.add(Yellow, "stopping")
 	switch at := f.stopping.KillAt; {
 	case at.IsZero():
-		w.add(none, "  kills what still runs")
+		w.add(None, "  kills what still runs")
 	case running && at.After(f.now):
-		w.add(none, "  kills what still runs in "+clock(at.Sub(f.now)+time.Second-1))
+		w.add(None, "  kills what still runs in "+clock(at.Sub(f.now)+time.Second-1))
 	}
 	return w.row()
 }
@@ -217,17 +217,17 @@ func urgency(a progress.Active) int {
 }
 
 func (f *frame) activeRow(a progress.Active) stepRow {
-	r := stepRow{mark: "●", style: green, name: a.Name, clock: clock(f.now.Sub(a.Since))}
+	r := stepRow{mark: "●", style: Green, name: a.Name, clock: clock(f.now.Sub(a.Since))}
 	if a.Attempt > 1 && a.Activity != progress.Judging {
 		r.details = append(r.details, fmt.Sprintf("attempt %d", a.Attempt))
 	}
 	switch a.Activity {
 	case progress.Asking:
-		r.mark, r.style = "?", yellow
+		r.mark, r.style = "?", Yellow
 		r.details = append(r.details, "waits for approval")
 		r.output = a.Message
 	case progress.Retrying:
-		r.mark, r.style, r.clock = "↻", yellow, "in "+clock(a.Until.Sub(f.now)+time.Second-1)
+		r.mark, r.style, r.clock = "↻", Yellow, "in "+clock(a.Until.Sub(f.now)+time.Second-1)
 		if !a.Until.After(f.now) {
 			r.clock = "next" // it waits for a slot
 		}
@@ -268,18 +268,18 @@ func (f *frame) foldedRow(group []progress.Active) stepRow {
 // writeStep writes the row of a step, with its name in a column of the given width.
 func (f *frame) writeStep(s stepRow, names int) row {
 	w := f.row()
-	w.add(none, "  ")
+	w.add(None, "  ")
 	w.add(s.style, s.mark)
-	w.add(none, " ")
-	w.add(none, cut(OneLine(s.name), names))
+	w.add(None, " ")
+	w.add(None, cut(OneLine(s.name), names))
 	w.to(markColumns + names + 2)
-	w.add(dim, s.clock)
+	w.add(Dim, s.clock)
 	w.to(w.used + w.gap + max(0, clockColumns-len(s.clock)))
 	for _, d := range s.details {
-		w.add(none, "  "+d)
+		w.add(None, "  "+d)
 	}
 	if s.output != "" {
-		w.add(dim, "  "+s.output)
+		w.add(Dim, "  "+s.output)
 	}
 	return w.row()
 }

@@ -27,14 +27,14 @@ func (v *plain) printActive(now time.Time) {
 		all = append(all, describeActive(a, now))
 	}
 	if len(all) == 0 {
-		v.page.printf("%s\n", v.page.paint(dim, "… still at work"))
+		v.page.Printf("%s\n", v.page.Paint(Dim, "… still at work"))
 		return
 	}
 	c := v.progress.Counts()
-	v.page.printf("%s\n", v.page.paint(dim, fmt.Sprintf("… %d of %d done; %s", c.Settled(), c.Total, fitNames(all, 120))))
+	v.page.Printf("%s\n", v.page.Paint(Dim, fmt.Sprintf("… %d of %d done; %s", c.Settled(), c.Total, fitNames(all, 120))))
 }
 
-// describeActive says what an active step does: WS2 for 3m04s.
+// describeActive says what an active step does: WS2 for 3m 4s.
 func describeActive(a progress.Active, now time.Time) string {
 	since := clock(now.Sub(a.Since))
 	switch a.Activity {

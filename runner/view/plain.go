@@ -15,7 +15,7 @@ import (
 // plain prints a line per boundary, and whole commits at once.
 type plain struct {
 	out     output
-	page    page
+	page    Page
 	logs    Logs
 	verbose bool
 	now     func() time.Time
@@ -29,7 +29,8 @@ type plain struct {
 	failureShown map[string]bool       // gates whose failure has been shown
 	prd          string
 	progress     *progress.Progress
-	stopping     bool // the user was told that the run stops
+	artifacts    map[state.Text]bool // made or changed since the last checkpoint that was shown
+	stopping     bool                // the user was told that the run stops
 	markup       Markup
 	stream       *stream.Reader // nil: what the steps print is not shown
 	nameWidth    int            // the columns of the names before lines of their output
@@ -42,7 +43,7 @@ type plain struct {
 func newPlain(o Options) *plain {
 	v := &plain{
 		out:          output{w: o.Out},
-		page:         page{color: o.Color},
+		page:         Page{color: o.Color},
 		logs:         o.Logs,
 		verbose:      o.Verbose,
 		now:          o.Now,
@@ -53,6 +54,7 @@ func newPlain(o Options) *plain {
 		work:         map[string]state.Work{},
 		reasonShown:  map[string]bool{},
 		failureShown: map[string]bool{},
+		artifacts:    map[state.Text]bool{},
 		progress:     progress.New(runner.Beginning{}),
 		markup:       o.Markup,
 		heartbeat:    o.Heartbeat,
@@ -124,7 +126,7 @@ func (v *plain) printBegin(b runner.Beginning) {
 		writeResume(&v.page, b.Plan)
 		return
 	}
-	v.page.printf("%s  %s\n", v.page.paint(bold, Named(b.PRD, b.Title)), v.page.paint(dim, "session "+b.Session))
+	v.page.Printf("%s  %s\n", v.page.Paint(Bold, Named(b.PRD, b.Title)), v.page.Paint(Dim, "session "+b.Session))
 }
 
 // rememberPlan takes titles and numbers from the plan, because events lack them.
@@ -144,6 +146,7 @@ func (v *plain) printCommit(c state.Commit) {
 	v.progress.Commit(c)
 	before := v.page.Len()
 	for _, e := range c.Events {
+		v.rememberArtifacts(e)
 		if v.stream != nil {
 			v.stream.Apply(e, v.printOutput)
 		}
@@ -161,10 +164,10 @@ func (v *plain) printCommit(c state.Commit) {
 // printPast says in one line what was done before the view began, and where the run is.
 func (v *plain) printPast() {
 	if sums := v.sums(); sums != "" {
-		v.page.printf("%s\n", v.page.paint(dim, "So far: "+sums))
+		v.page.Printf("%s\n", v.page.Paint(Dim, "So far: "+sums))
 	}
 	if current := v.progress.Current(); current != nil {
-		v.page.printf("\n%s\n", v.page.paint(bold, v.phaseTitle(current.Name)))
+		v.page.Printf("\n%s\n", v.page.Paint(Bold, v.phaseTitle(current.Name)))
 	}
 	if !v.framed && len(v.progress.Active()) > 0 {
 		v.printActive(v.now())
@@ -172,7 +175,7 @@ func (v *plain) printPast() {
 }
 
 func (v *plain) printWarning(message string) {
-	v.page.printf("%s %s\n", v.page.paint(yellow, "!"), message)
+	v.page.Printf("%s %s\n", v.page.Paint(Yellow, "!"), message)
 }
 
 // printStop says what the run waits for after a signal, how long, and what a second one does.
@@ -214,23 +217,23 @@ func (v *plain) elapsed(name string, at time.Time) string {
 
 // printDone prints a completed step with its duration.
 func (v *plain) printDone(indent, what, took string, more ...string) {
-	v.printLine(indent, v.page.paint(green, "✓"), what, took, more...)
+	v.printLine(indent, v.page.Paint(Green, "✓"), what, took, more...)
 }
 
 // printNeutral prints a boundary that is neither a success nor a failure.
 func (v *plain) printNeutral(indent, what string, more ...string) {
-	v.printLine(indent, v.page.paint(dim, "-"), what, "", more...)
+	v.printLine(indent, v.page.Paint(Dim, "-"), what, "", more...)
 }
 
 // printAttention prints a boundary that needs the user's attention.
 func (v *plain) printAttention(what string, more ...string) {
-	v.printLine("  ", v.page.paint(yellow, "!"), what, "", more...)
+	v.printLine("  ", v.page.Paint(Yellow, "!"), what, "", more...)
 }
 
-func (v *plain) printLine(indent string, mark painted, what, took string, more ...string) {
-	v.page.printf("%s%s %s", painted(indent), mark, what)
+func (v *plain) printLine(indent string, mark Painted, what, took string, more ...string) {
+	v.page.Printf("%s%s %s", Painted(indent), mark, what)
 	if took != "" {
-		v.page.printf("  %s", v.page.paint(dim, took))
+		v.page.Printf("  %s", v.page.Paint(Dim, took))
 	}
 	rest := make([]string, 0, len(more))
 	for _, m := range more {
@@ -239,7 +242,7 @@ func (v *plain) printLine(indent string, mark painted, what, took string, more .
 		}
 	}
 	if len(rest) > 0 {
-		v.page.printf(": %s", strings.Join(rest, ", "))
+		v.page.Printf(": %s", strings.Join(rest, ", "))
 	}
 	v.page.WriteByte('\n')
 }

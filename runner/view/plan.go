@@ -1,71 +1,90 @@
 package view
 
 import (
+	"bytes"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
-	"text/tabwriter"
 
 	"prdrunner/pipeline"
 	"prdrunner/runner/plan"
 )
 
+// PlanOptions says how a plan is shown.
+type PlanOptions struct {
+	Color bool
+	Rows  int    // of the screen; a plan with more has what is kept or skipped as counts. 0: it shows all
+	All   string // the command that shows all
+}
+
 // WritePlan prints a plan: every step with its decision and reason, the changes, and the
 // counts.
-func WritePlan(w io.Writer, plan *plan.Plan, color bool) error {
-	p := page{color: color}
-	p.printf("%s", p.paint(bold, Named(plan.PRD, plan.Title)))
-	switch {
-	case plan.Imported:
-		p.printf("  a new session that begins from the document %s.json", plan.PRD)
-		if plan.ResumeFrom > 0 {
-			p.printf(", from Phase %d", plan.ResumeFrom)
-		}
-		p.printf("\n")
-	case plan.BeginsFrom != nil:
-		p.printf("  a new session that begins from session %s, complete since %s", plan.Session, plan.BeginsFrom.At.UTC().Format("2006-01-02 15:04 UTC"))
-		if plan.ResumeFrom > 0 {
-			p.printf(", from Phase %d", plan.ResumeFrom)
-		}
-		p.printf("\n")
-	case plan.Follows != nil:
-		p.printf("  a new session, from the beginning; --resume continues from session %s of %s\n", plan.Follows.Session, plan.Follows.At.UTC().Format("2006-01-02 15:04 UTC"))
-	case plan.Session == "":
-		p.printf("  a first run\n")
-	case plan.ResumeFrom > 0:
-		p.printf("  from Phase %d, session %s at %d\n", plan.ResumeFrom, plan.Session, plan.Seq)
-	default:
-		p.printf("  session %s at %d\n", plan.Session, plan.Seq)
-	}
-	if r := plan.Review; r != nil {
-		p.printf("\n%s  attempt %d: %s, %s\n", p.paint(bold, "Review"), r.Attempt, r.Decision, OneLine(string(r.Reason)))
-	}
-	for _, phase := range plan.Phases {
-		p.printf("\n%s%s\n", p.paint(bold, fmt.Sprintf("Phase %d: %s", phase.Number, Named(phase.Name, phase.Title))), repeats(phase.Repeat)+runsOn(phase.RunOn))
-		if err := writeSteps(&p, phase.Steps, plan.OnConflict); err != nil {
-			return err
+func WritePlan(w io.Writer, plan *plan.Plan, o PlanOptions) error {
+	p := Page{color: o.Color}
+	writePlan(&p, plan, nil)
+	if o.Rows > 0 && bytes.Count(p.Bytes(), []byte("\n")) > o.Rows {
+		p.Reset()
+		folded := 0
+		writePlan(&p, plan, &folded)
+		if folded > 0 && o.All != "" {
+			p.Printf("%s\n", p.Paint(Dim, fmt.Sprintf("%s that are kept or skipped are counted; `%s` lists them", Plural(folded, "step"), o.All)))
 		}
 	}
-	writeMoved(&p, plan.ChangedFiles)
-	for _, c := range plan.Conflicts {
-		p.printf("\n%s %s of %s was edited: %s → %s\n", p.paint(yellow, "!"), c.Path, c.Workstream, ShortDigest(c.Recorded), conflictSummary(c))
-	}
-	if plan.Refused != "" {
-		p.printf("\n%s A build %s to begin: %s\n", p.paint(yellow, "!"), refuses(plan.OnConflict), plan.Refused)
-	}
-	for _, s := range plan.Stale {
-		p.printf("\n")
-		writeStale(&p, s)
-	}
-	if plan.IssueChange != "" {
-		p.printf("\n%s %s\n", p.paint(yellow, "!"), OneLine(string(plan.IssueChange)))
-	}
-	for _, warning := range plan.Warnings {
-		p.printf("\n%s %s\n", p.paint(yellow, "!"), warning)
-	}
-	p.printf("\n%s\n", Counts(plan))
 	_, err := w.Write(p.Bytes())
 	return err
+}
+
+// writePlan prints a plan. If folded is not nil, it counts in it the steps that are not listed.
+func writePlan(p *Page, plan *plan.Plan, folded *int) {
+	p.Printf("%s", p.Paint(Bold, Named(plan.PRD, plan.Title)))
+	switch {
+	case plan.Imported:
+		p.Printf("  a new session that begins from the document %s.json", plan.PRD)
+		if plan.ResumeFrom > 0 {
+			p.Printf(", from Phase %d", plan.ResumeFrom)
+		}
+		p.Printf("\n")
+	case plan.BeginsFrom != nil:
+		p.Printf("  a new session that begins from session %s, complete since %s", plan.Session, plan.BeginsFrom.At.UTC().Format("2006-01-02 15:04 UTC"))
+		if plan.ResumeFrom > 0 {
+			p.Printf(", from Phase %d", plan.ResumeFrom)
+		}
+		p.Printf("\n")
+	case plan.Follows != nil:
+		p.Printf("  a new session, from the beginning; --resume continues from session %s of %s\n", plan.Follows.Session, plan.Follows.At.UTC().Format("2006-01-02 15:04 UTC"))
+	case plan.Session == "":
+		p.Printf("  a first run\n")
+	case plan.ResumeFrom > 0:
+		p.Printf("  from Phase %d, session %s at %d\n", plan.ResumeFrom, plan.Session, plan.Seq)
+	default:
+		p.Printf("  session %s at %d\n", plan.Session, plan.Seq)
+	}
+	if r := plan.Review; r != nil {
+		p.Printf("\n%s  attempt %d: %s, %s\n", p.Paint(Bold, "Review"), r.Attempt, r.Decision, OneLine(string(r.Reason)))
+	}
+	for _, phase := range plan.Phases {
+		p.Printf("\n%s%s\n", p.Paint(Bold, fmt.Sprintf("Phase %d: %s", phase.Number, Named(phase.Name, phase.Title))), repeats(phase.Repeat)+runsOn(phase.RunOn))
+		writeSteps(p, phase.Steps, plan.OnConflict, folded)
+	}
+	writeMoved(p, plan.ChangedFiles)
+	for _, c := range plan.Conflicts {
+		p.Printf("\n%s %s of %s was edited: %s → %s\n", p.Paint(Yellow, "!"), c.Path, c.Workstream, ShortDigest(c.Recorded), conflictSummary(c))
+	}
+	if plan.Refused != "" {
+		p.Printf("\n%s A build %s to begin: %s\n", p.Paint(Yellow, "!"), refuses(plan.OnConflict), plan.Refused)
+	}
+	for _, s := range plan.Stale {
+		p.Printf("\n")
+		writeStale(p, s)
+	}
+	if plan.IssueChange != "" {
+		p.Printf("\n%s %s\n", p.Paint(Yellow, "!"), OneLine(string(plan.IssueChange)))
+	}
+	for _, warning := range plan.Warnings {
+		p.Printf("\n%s %s\n", p.Paint(Yellow, "!"), warning)
+	}
+	p.Printf("\n%s\n", Counts(plan))
 }
 
 // runsOn describes when a phase runs, "" if it runs after phases that have passed.
@@ -102,17 +121,17 @@ func refuses(choice plan.OnConflict) string {
 
 // writeMoved lists the files that changed after the last run, because the user often
 // repairs them by hand.
-func writeMoved(p *page, moved []plan.ChangedFile) {
+func writeMoved(p *Page, moved []plan.ChangedFile) {
 	if len(moved) == 0 {
 		return
 	}
-	p.printf("\nChanged since the last run:\n")
+	p.Printf("\nChanged since the last run:\n")
 	for i, m := range moved {
 		if i == maxListed {
-			p.printf("  … and %d more\n", len(moved)-maxListed)
+			p.Printf("  … and %d more\n", len(moved)-maxListed)
 			return
 		}
-		p.printf("  %s %s\n", painted(m.Kind), m.Path)
+		p.Printf("  %s %s\n", Painted(m.Kind), m.Path)
 	}
 }
 
@@ -123,11 +142,15 @@ func conflictSummary(c plan.Conflict) string {
 	return ShortDigest(c.Found)
 }
 
-func writeSteps(p *page, steps []plan.Step, choice plan.OnConflict) error {
-	// Tabwriter counts escape sequences as width, so that the table has no colour.
-	tw := tabwriter.NewWriter(&p.Buffer, 0, 0, 2, ' ', 0)
+func writeSteps(p *Page, steps []plan.Step, choice plan.OnConflict, folded *int) {
+	var rows [][]Cell
+	kept := foldedSteps{}
 	said := sameReasons{}
-	for _, s := range steps {
+	for _, s := range inOrder(steps) {
+		if folded != nil && kept.add(s) {
+			*folded++
+			continue
+		}
 		name := Named(s.Name, s.Title)
 		if s.Calls != "" {
 			name += " (calls " + s.Calls + ")"
@@ -135,43 +158,132 @@ func writeSteps(p *page, steps []plan.Step, choice plan.OnConflict) error {
 		if s.Kind == plan.GateStep {
 			name = "  " + s.Name
 		}
-		reason := string(s.Reason)
-		if len(s.On) > 0 && !strings.Contains(reason, s.On[0]) {
-			reason += "; after " + strings.Join(s.On, ", ")
-		}
-		switch s.Called {
-		case plan.Continues:
-			reason += "; the called pipeline goes on"
-		case plan.BeginsNew:
-			reason += "; the called pipeline begins anew"
-		}
-		if s.Isolate != "" && (s.Decision == plan.Run || s.Decision == plan.Rerun) {
-			reason += "; in a work tree"
-		}
-		if s.Cached != nil {
-			reason += "; " + resultOf(s.Cached)
-		}
-		if s.Refused != "" {
-			reason += "; a build " + refuses(choice)
-		}
+		reason, changes := reasonOf(s, choice), s.Changes
 		if first := said.firstWith(s); first != "" {
-			reason, s.Changes = reason+", as of "+first, nil
+			reason, changes = reason+", as of "+first, nil
 		}
-		fmt.Fprintf(tw, "  %s\t%s\t%s\n", s.Decision, OneLine(name), OneLine(reason))
-		for _, c := range s.Changes {
-			fmt.Fprintf(tw, "  \t\t  %s\n", OneLine(Difference(c)))
+		style := decisionStyle(s.Decision)
+		rows = append(rows, []Cell{{string(s.Decision), style}, {name, dimOnly(style)}, {reason, dimOnly(style)}})
+		for _, c := range changes {
+			rows = append(rows, []Cell{{}, {}, {Text: "  " + Difference(c)}})
 		}
 	}
-	return tw.Flush()
+	p.Table("  ", append(rows, kept.rows()...))
 }
 
-// Beginning returns where a plan begins, and its counts: Phase 1: WS1 (5 workstreams: 1
-// reuse, 4 run).
+// reasonOf returns the reason of a step, with what else is to be said of it.
+func reasonOf(s plan.Step, choice plan.OnConflict) string {
+	reason := string(s.Reason)
+	if len(s.On) > 0 && !strings.Contains(reason, s.On[0]) {
+		reason += "; after " + strings.Join(s.On, ", ")
+	}
+	switch s.Called {
+	case plan.Continues:
+		reason += "; the called pipeline goes on"
+	case plan.BeginsNew:
+		reason += "; the called pipeline begins anew"
+	}
+	if s.Isolate != "" && (s.Decision == plan.Run || s.Decision == plan.Rerun) {
+		reason += "; in a work tree"
+	}
+	if s.Cached != nil {
+		reason += "; " + resultOf(s.Cached)
+	}
+	if s.Refused != "" {
+		reason += "; a build " + refuses(choice)
+	}
+	return reason
+}
+
+// decisionStyle returns the style of a decision.
+func decisionStyle(d plan.Decision) Style {
+	switch d {
+	case plan.Reuse, plan.Cached, plan.Skipped:
+		return Dim
+	case plan.Blocked:
+		return Red
+	case plan.Uncertain:
+		return Yellow
+	case plan.Run, plan.Rerun, plan.Judge, plan.Depends:
+	}
+	return None
+}
+
+// dimOnly returns Dim for Dim, and None for any other style.
+func dimOnly(s Style) Style {
+	if s == Dim {
+		return Dim
+	}
+	return None
+}
+
+// inOrder returns the steps of a phase with the instances of a block in natural order, each
+// followed by its gates.
+func inOrder(steps []plan.Step) []plan.Step {
+	var groups [][]plan.Step
+	for _, s := range steps {
+		last := len(groups) - 1
+		if s.Kind == plan.GateStep && last >= 0 && strings.HasSuffix(s.Name, " ("+groups[last][0].Name+")") {
+			groups[last] = append(groups[last], s)
+		} else {
+			groups = append(groups, []plan.Step{s})
+		}
+	}
+	return slices.Concat(InNaturalOrder(groups, func(g []plan.Step) string { return g[0].Name })...)
+}
+
+// foldedSteps counts the steps that are not listed, by their decision.
+type foldedSteps map[plan.Decision]*Counted
+
+// Counted is a number of workstreams and gates.
+type Counted struct{ Workstreams, Gates int }
+
+// String returns the numbers that are not 0.
+func (c Counted) String() string {
+	var parts []string
+	if c.Workstreams > 0 {
+		parts = append(parts, Plural(c.Workstreams, "workstream"))
+	}
+	if c.Gates > 0 {
+		parts = append(parts, Plural(c.Gates, "gate"))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// add counts a step, if it is one that is kept or skipped and about which nothing is to be decided.
+func (f foldedSteps) add(s plan.Step) bool {
+	if s.Decision != plan.Reuse && s.Decision != plan.Skipped || s.Refused != "" || s.Review || s.Failed || len(s.Restores) > 0 {
+		return false
+	}
+	c := f[s.Decision]
+	if c == nil {
+		c = &Counted{}
+		f[s.Decision] = c
+	}
+	if s.Kind == plan.GateStep {
+		c.Gates++
+	} else {
+		c.Workstreams++
+	}
+	return true
+}
+
+func (f foldedSteps) rows() (rows [][]Cell) {
+	for _, d := range []plan.Decision{plan.Reuse, plan.Skipped} {
+		if c := f[d]; c != nil {
+			rows = append(rows, []Cell{{string(d), Dim}, {"… " + c.String(), Dim}})
+		}
+	}
+	return rows
+}
+
+// Beginning returns where a plan begins, and its counts: WS1 in Phase 1: database (5 workstreams:
+// 1 reuse, 4 run).
 func Beginning(planned *plan.Plan) string {
 	for _, phase := range planned.Phases {
-		for _, s := range phase.Steps {
+		for _, s := range inOrder(phase.Steps) {
 			if s.Decision != plan.Reuse && s.Decision != plan.Skipped {
-				return OneLine(fmt.Sprintf("Phase %d: %s (%s)", phase.Number, s.Name, Counts(planned)))
+				return OneLine(fmt.Sprintf("%s in Phase %d: %s (%s)", s.Name, phase.Number, Named(phase.Name, phase.Title), Counts(planned)))
 			}
 		}
 	}

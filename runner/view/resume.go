@@ -13,11 +13,11 @@ const maxListed = 40
 
 // writeResume prints where a session continues, what it keeps, what remains, and the reason
 // of each step that runs again.
-func writeResume(p *page, planned *plan.Plan) {
-	p.printf("%s\n", p.paint(bold, resumeTitle(planned)))
+func writeResume(p *Page, planned *plan.Plan) {
+	p.Printf("%s\n", p.Paint(Bold, resumeTitle(planned)))
 	groups := map[string][]string{}
 	for _, phase := range planned.Phases {
-		for _, s := range phase.Steps {
+		for _, s := range inOrder(phase.Steps) {
 			if s.Kind != plan.WorkstreamStep {
 				continue
 			}
@@ -56,17 +56,17 @@ func resumeTitle(plan *plan.Plan) string {
 	return fmt.Sprintf("Resuming %s from Phase %d", plan.PRD, plan.ResumeFrom)
 }
 
-func writeList(p *page, title string, lines []string, mark string) {
+func writeList(p *Page, title string, lines []string, mark string) {
 	if len(lines) == 0 {
 		return
 	}
-	p.printf("\n%s:\n", title)
+	p.Printf("\n%s:\n", title)
 	for i, line := range lines {
 		if i == maxListed && len(lines) > maxListed+1 {
-			p.printf("  … and %d more\n", len(lines)-maxListed)
+			p.Printf("  … and %d more\n", len(lines)-maxListed)
 			break
 		}
-		p.printf("  %s%s\n", line, painted(mark))
+		p.Printf("  %s%s\n", line, Painted(mark))
 	}
 }
 
@@ -76,7 +76,7 @@ func reasons(planned *plan.Plan) []string {
 	said, more := sameReasons{}, map[string]int{}
 	var steps []plan.Step
 	for _, phase := range planned.Phases {
-		for _, s := range phase.Steps {
+		for _, s := range inOrder(phase.Steps) {
 			if !repeatsWork(s) {
 				continue
 			}

@@ -34,9 +34,9 @@ func (v *plain) printVerdict(e state.ReviewJudged) {
 	case state.VerdictShipWithGates:
 		v.printAttention(what, Plural(len(e.Gates), "finding")+" must be settled at the end")
 	case state.VerdictDoNotShip:
-		v.printLine("", v.page.paint(red, "✗"), what, took)
+		v.printLine("", v.page.Paint(Red, "✗"), what, took)
 	}
 	for _, f := range e.Findings {
-		v.page.printf("    %s\n", OneLine(f.String()))
+		v.page.Printf("    %s\n", OneLine(f.String()))
 	}
 }

@@ -78,7 +78,7 @@ type row struct {
 
 // rowWriter writes a row that is cut where the terminal ends.
 type rowWriter struct {
-	page  page
+	page  Page
 	width int // the columns of the terminal
 	used  int
 	gap   int // the columns that stay free before the next text
@@ -86,7 +86,7 @@ type rowWriter struct {
 }
 
 // add adds text, as far as there is room. Where something was cut, nothing more is added.
-func (w *rowWriter) add(s style, text string) {
+func (w *rowWriter) add(s Style, text string) {
 	if text == "" || w.cut {
 		return
 	}
@@ -95,7 +95,7 @@ func (w *rowWriter) add(s style, text string) {
 		text, w.cut = cut(text, room), true
 	}
 	w.used += displaywidth.String(text)
-	w.page.WriteString(string(w.page.paint(s, text)))
+	w.page.WriteString(string(w.page.Paint(s, text)))
 }
 
 // cut shortens a text to a number of columns, and marks that.

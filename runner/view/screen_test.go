@@ -200,7 +200,7 @@ func TestLive(t *testing.T) {
 			t.Errorf("it writes %q while another holds the screen", got)
 		}
 		release()
-		expect(pass(frameInterval), "✓ fetch  0ms\n", "build  2 of 4  1m04s  1 reused")
+		expect(pass(frameInterval), "✓ fetch  0ms\n", "build  2 of 4  1m 4s  1 reused")
 
 		outer := v.(Holder).Hold()
 		out.take()

@@ -24,7 +24,7 @@ func (v *plain) printOutput(l stream.Line) {
 		text = text[i+1:]
 	}
 	name := l.Step + strings.Repeat(" ", max(0, v.nameWidth-displaywidth.String(l.Step)))
-	v.page.printf("%s %s\n", v.page.paint(dim, name+" │"), text)
+	v.page.Printf("%s %s\n", v.page.Paint(Dim, name+" │"), text)
 }
 
 // alignNames takes the width of the names before lines of output from the steps of a plan.

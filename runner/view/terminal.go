@@ -72,7 +72,7 @@ func (t *Terminal) Choose(ctx context.Context, question string, choices []Choice
 // Proceed implements runner.Asker. It shows how the text changed.
 func (t *Terminal) Proceed(ctx context.Context, s plan.Stale) (bool, error) {
 	defer t.hold()()
-	p := page{color: t.color}
+	p := Page{color: t.color}
 	writeStale(&p, s)
 	t.printf("%s", p.Bytes())
 	return t.Confirm(ctx, "Continue?")
@@ -140,14 +140,14 @@ func (t *Terminal) Approve(ctx context.Context, q runner.Question) (runner.Answe
 }
 
 func (t *Terminal) introduce(q runner.Question) {
-	p := page{color: t.color}
+	p := Page{color: t.color}
 	what := "waits for approval"
 	if q.Review {
 		what = "passed; look at what it judged before the run continues"
 	}
-	p.printf("\n%s %s %s\n", p.paint(yellow, "?"), p.paint(bold, q.Gate), what)
+	p.Printf("\n%s %s %s\n", p.Paint(Yellow, "?"), p.Paint(Bold, q.Gate), what)
 	if q.Message != "" {
-		p.printf("  %s\n", q.Message)
+		p.Printf("  %s\n", q.Message)
 	}
 	t.printf("%s", p.String())
 }
@@ -179,19 +179,19 @@ func (t *Terminal) reject(ctx context.Context, later runner.Answer) (runner.Answ
 // Resolve implements runner.Asker. Without an answer the run fails, which changes no file.
 func (t *Terminal) Resolve(ctx context.Context, conflicts []plan.Conflict) (plan.OnConflict, error) {
 	defer t.interrupt()()
-	p := page{color: t.color}
-	p.printf("\n%s These artifacts were edited since they were made:\n", p.paint(yellow, "?"))
+	p := Page{color: t.color}
+	p.Printf("\n%s These artifacts were edited since they were made:\n", p.Paint(Yellow, "?"))
 	for i, c := range conflicts {
 		if i == maxListed {
-			p.printf("  … and %d more\n", len(conflicts)-maxListed)
+			p.Printf("  … and %d more\n", len(conflicts)-maxListed)
 			break
 		}
-		p.printf("  %s (%s): %s → %s\n", c.Path, c.Workstream, ShortDigest(c.Recorded), conflictSummary(c))
+		p.Printf("  %s (%s): %s → %s\n", c.Path, c.Workstream, ShortDigest(c.Recorded), conflictSummary(c))
 		writeDifference(&p, string(c.Difference))
 	}
-	p.printf("  (r)estore - put them back as they were; a checkpoint keeps the edits\n")
-	p.printf("  (k)eep    - take them as they are now\n")
-	p.printf("  (f)ail    - stop here and change nothing\n")
+	p.Printf("  (r)estore - put them back as they were; a checkpoint keeps the edits\n")
+	p.Printf("  (k)eep    - take them as they are now\n")
+	p.Printf("  (f)ail    - stop here and change nothing\n")
 	t.printf("%s", p.String())
 	key, err := t.Choose(ctx, "Choice [r/k/f]: ", []Choice{{"r", "restore"}, {"k", "keep"}, {"f", "fail"}})
 	switch {
@@ -210,12 +210,12 @@ func (t *Terminal) Resolve(ctx context.Context, conflicts []plan.Conflict) (plan
 // Unwritten implements runner.Asker. Without an answer the run pauses.
 func (t *Terminal) Unwritten(ctx context.Context, problem string) (record.OnFailure, error) {
 	defer t.interrupt()()
-	p := page{color: t.color}
-	p.printf("\n%s %s\n", p.paint(yellow, "!"), p.paint(bold, "CHECKPOINT CREATION FAILED"))
-	p.printf("  %s\n", problem)
-	p.printf("  (r)etry - try again until it succeeds\n")
-	p.printf("  (s)kip  - continue without it: what fails later can't be rolled back to here\n")
-	p.printf("  (p)ause - let what runs finish, and stop\n")
+	p := Page{color: t.color}
+	p.Printf("\n%s %s\n", p.Paint(Yellow, "!"), p.Paint(Bold, "CHECKPOINT CREATION FAILED"))
+	p.Printf("  %s\n", problem)
+	p.Printf("  (r)etry - try again until it succeeds\n")
+	p.Printf("  (s)kip  - continue without it: what fails later can't be rolled back to here\n")
+	p.Printf("  (p)ause - let what runs finish, and stop\n")
 	t.printf("%s", p.String())
 	key, err := t.Choose(ctx, "Choice [r/s/p]: ", []Choice{{"r", "retry"}, {"s", "skip"}, {"p", "pause"}})
 	switch {

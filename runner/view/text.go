@@ -1,66 +1,11 @@
 package view
 
 import (
-	"bytes"
 	"fmt"
 	"time"
-
-	"prdrunner/checkpoint/state"
 )
 
-// style holds the parameters of an SGR escape sequence (ANSI).
-type style string
-
-const (
-	none   style = ""
-	bold   style = "1"
-	dim    style = "2"
-	red    style = "31"
-	green  style = "32"
-	yellow style = "33"
-)
-
-// painted is text that is safe to print unchanged.
-type painted string
-
-// page collects text to be printed in one write. Its printf cleans every text argument
-// except painted ones.
-type page struct {
-	bytes.Buffer
-	color   bool
-	neutral func(string) string // for a CI system; nil: it stays as it is
-}
-
-// oneLine makes a text from outside safe in one line.
-func (p *page) oneLine(text string) string {
-	text = OneLine(text)
-	if p.neutral != nil {
-		text = p.neutral(text)
-	}
-	return text
-}
-
-func (p *page) printf(format string, args ...any) {
-	for i, a := range args {
-		switch a := a.(type) {
-		case string:
-			args[i] = p.oneLine(a)
-		case state.Text:
-			args[i] = p.oneLine(string(a))
-		}
-	}
-	fmt.Fprintf(&p.Buffer, format, args...)
-}
-
-func (p *page) paint(s style, text string) painted {
-	text = p.oneLine(text)
-	if !p.color || text == "" || s == none {
-		return painted(text)
-	}
-	return painted("\x1b[" + string(s) + "m" + text + "\x1b[0m")
-}
-
-// Duration formats a duration with the precision that users need: 38ms, 1.2s, 3m04s, 2h05m.
+// Duration formats a duration with the precision that users need: 38ms, 1.2s, 3m 4s, 2h 5m.
 func Duration(d time.Duration) string {
 	switch {
 	case d < time.Second:
@@ -68,14 +13,24 @@ func Duration(d time.Duration) string {
 	case d < time.Minute:
 		return fmt.Sprintf("%.1fs", d.Truncate(100*time.Millisecond).Seconds())
 	case d < time.Hour:
-		return fmt.Sprintf("%dm%02ds", int(d.Minutes()), int(d.Seconds())%60)
+		return twoUnits(int(d.Minutes()), "m", int(d.Seconds())%60, "s")
+	case d < 48*time.Hour:
+		return twoUnits(int(d.Hours()), "h", int(d.Minutes())%60, "m")
 	}
-	return fmt.Sprintf("%dh%02dm", int(d.Hours()), int(d.Minutes())%60)
+	return twoUnits(int(d.Hours())/24, "d", int(d.Hours())%24, "h")
+}
+
+// twoUnits formats a duration of two units, and leaves out the smaller one if there is none of it.
+func twoUnits(large int, largeUnit string, small int, smallUnit string) string {
+	if small == 0 {
+		return fmt.Sprintf("%d%s", large, largeUnit)
+	}
+	return fmt.Sprintf("%d%s %d%s", large, largeUnit, small, smallUnit)
 }
 
 func millis(ms int64) string { return Duration(time.Duration(ms) * time.Millisecond) }
 
-// clock formats a duration that is still growing, in whole seconds: 12s, 3m04s, 2h05m.
+// clock formats a duration that is still growing, in whole seconds: 12s, 3m 4s, 2h 5m.
 func clock(d time.Duration) string {
 	if d < time.Minute {
 		return fmt.Sprintf("%ds", int(max(0, d).Seconds()))

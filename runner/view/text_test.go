@@ -13,8 +13,8 @@ func TestFormats(t *testing.T) {
 	t.Parallel()
 	const day = 24 * time.Hour
 	for d, want := range map[time.Duration]string{
-		0: "0ms", 38 * time.Millisecond: "38ms", 1290 * time.Millisecond: "1.2s", 125 * time.Minute: "2h05m", 999 * time.Millisecond: "999ms", time.Second: "1.0s", 59*time.Second + 990*time.Millisecond: "59.9s",
-		time.Minute: "1m00s", 3*time.Minute + 4*time.Second: "3m04s", time.Hour: "1h00m", 50*time.Hour + 5*time.Minute: "50h05m",
+		0: "0ms", 38 * time.Millisecond: "38ms", 1290 * time.Millisecond: "1.2s", 125 * time.Minute: "2h 5m", 999 * time.Millisecond: "999ms", time.Second: "1.0s", 59*time.Second + 990*time.Millisecond: "59.9s",
+		time.Minute: "1m", 3*time.Minute + 4*time.Second: "3m 4s", time.Hour: "1h", 50*time.Hour + 5*time.Minute: "2d 2h",
 	} {
 		if got := view.Duration(d); got != want {
 			t.Errorf("%d: %s, want %s", d, got, want)

@@ -91,13 +91,14 @@ func scenarios() map[string]scenario {
 		File: "services/player/index.ts", Line: 45, ExitCode: 2, Log: "WS3.1.log",
 	}
 	gateFailure := state.Failure{Workstream: "WS3", Gate: "lint (WS3)", Message: "exited with 1", Log: "lint.1.log"}
+	made := []state.Artifact{{Path: "a", Change: state.FileCreated}, {Path: "b", Change: state.FileCreated}, {Path: "c", Change: state.FileModified}, {Path: "d", Change: state.FileModified}, {Path: "same"}}
 	first := story(
 		events{
 			state.SessionStarted{FormatVersion: "1.0", Session: "s-1", PRD: "PRD-009", Title: "Cashier Workflows", Version: "test"},
 			state.CheckpointCreated{ID: "CP-start-20251211T100001Z-aaaa", Trigger: state.TriggerStart, Git: git},
 		},
 		events{state.PhaseStarted{Phase: "database"}, state.WorkstreamStarted{Workstream: "WS1", Attempt: 1}},
-		events{state.WorkstreamSucceeded{Workstream: "WS1", Work: state.Work{Attempt: 1, DurationMS: 1234}}, state.GateStarted{Gate: "schema-validation (WS1)", Attempt: 1}},
+		events{state.WorkstreamSucceeded{Workstream: "WS1", Work: state.Work{Attempt: 1, DurationMS: 1234, Artifacts: made}}, state.GateStarted{Gate: "schema-validation (WS1)", Attempt: 1}},
 		events{
 			state.GatePassed{Verdict: state.Verdict{Gate: "schema-validation (WS1)"}, DurationMS: 300, Value: 82.5},
 			state.CheckpointCreated{ID: "CP-database-1", Trigger: state.TriggerGatePassed},
@@ -267,7 +268,7 @@ func TestPlanForPeople(t *testing.T) {
 	planned.Stale = []plan.Stale{{What: "document", Path: "docs/PRD-009.md", Old: "sha256:aaaaaaaaaaaaaaaa", New: "sha256:bbbbbbbbbbbbbbbb"}}
 	planned.Warnings = []state.Text{"the workspace is no git work tree"}
 	var out bytes.Buffer
-	if err := view.WritePlan(&out, planned, false); err != nil {
+	if err := view.WritePlan(&out, planned, view.PlanOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	compare(t, filepath.Join("testdata", "plan.txt"), out.Bytes())
@@ -290,7 +291,7 @@ func TestPlanSaysWhereItBegins(t *testing.T) {
 	} {
 		planned.PRD = "PRD-009"
 		var out bytes.Buffer
-		if err := view.WritePlan(&out, &planned, false); err != nil {
+		if err := view.WritePlan(&out, &planned, view.PlanOptions{}); err != nil {
 			t.Fatal(err)
 		}
 		if got, _, _ := strings.Cut(out.String(), "\n"); got != "PRD-009  "+want {
@@ -309,7 +310,7 @@ func TestPlanSaysWhatABuildDoes(t *testing.T) {
 		planned := cashier(true)
 		planned.OnConflict, planned.Refused, planned.Phases[1].Steps[0].Refused = choice, "WS2 may have happened", "it may have happened"
 		var out bytes.Buffer
-		if err := view.WritePlan(&out, planned, false); err != nil {
+		if err := view.WritePlan(&out, planned, view.PlanOptions{}); err != nil {
 			t.Fatal(err)
 		}
 		if got := out.String(); !strings.Contains(got, "\n! A build "+want+" to begin: WS2 may have happened\n") || !strings.Contains(got, "inputs changed; a build "+want+"\n") {
@@ -323,7 +324,7 @@ func TestBeginningNamesTheFirstStepThatRuns(t *testing.T) {
 	t.Parallel()
 	planned := cashier(true)
 	planned.Phases[0].Steps[1].Decision = plan.Skipped
-	if got, want := view.Beginning(planned), "Phase 2: WS2 (3 workstreams: 1 reuse, 1 rerun, 1 depends)"; got != want {
+	if got, want := view.Beginning(planned), "WS2 in Phase 2: services: Services (3 workstreams: 1 reuse, 1 rerun, 1 depends)"; got != want {
 		t.Errorf("the plan begins with %q, want %q", got, want)
 	}
 	planned.Phases = planned.Phases[:1]

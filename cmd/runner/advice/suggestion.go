@@ -2,6 +2,7 @@ package advice
 
 import (
 	"fmt"
+	"io"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -22,7 +23,7 @@ func Suggest(command, purpose string) Suggestion {
 }
 
 // WriteSuggestions lists commands, each with its purpose.
-func WriteSuggestions(b *strings.Builder, cmdline CommandLine, list ...Suggestion) {
+func WriteSuggestions(b io.Writer, cmdline CommandLine, list ...Suggestion) {
 	for _, s := range list {
 		fmt.Fprintf(b, "  %s   %s\n", cmdline.Command(s.Command), s.Purpose)
 	}

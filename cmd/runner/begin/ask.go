@@ -52,7 +52,7 @@ func (s *Starter) askUser(ctx context.Context, snap *checkpoint.Snapshot) (Start
 			if planErr != nil {
 				return Start{}, Explain(s.Env, snap.State, s.PRD, s.Command, planErr)
 			}
-			if err := view.WritePlan(s.Env.Stderr.Raw, plan, s.Env.Color(s.Env.Stderr)); err != nil {
+			if err := view.WritePlan(s.Env.Stderr.Raw, plan, view.PlanOptions{Color: s.Env.Color(s.Env.Stderr)}); err != nil {
 				return Start{}, err
 			}
 		}
@@ -61,7 +61,7 @@ func (s *Starter) askUser(ctx context.Context, snap *checkpoint.Snapshot) (Start
 
 // showDetails shows the session, and the contents of its current checkpoint.
 func (s *Starter) showDetails(ctx context.Context, snap *checkpoint.Snapshot) error {
-	if err := show.Status(s.Env.Stderr, s.Env.CommandLine, s.Env.Now(), load.Status(s.Env, s.PRD, snap)); err != nil {
+	if err := show.Status(s.Env.Stderr, s.Env.CommandLine, load.Status(s.Env, s.PRD, snap), show.StatusOptions{Now: s.Env.Now()}); err != nil {
 		return err
 	}
 	ref := snap.State.CurrentCheckpoint()
@@ -77,7 +77,7 @@ func (s *Starter) showDetails(ctx context.Context, snap *checkpoint.Snapshot) er
 	case !found.Check.Whole():
 		return change.ReportDamage(ctx, s.Env, s.Store, s.Files, snap.State, ref.ID, found.Check.Reason())
 	}
-	return show.Checkpoint(s.Env.Stderr, s.Env.CommandLine, found)
+	return show.Checkpoint(s.Env.Stderr, s.Env.CommandLine, s.Env.Now(), found)
 }
 
 // remove deletes the session after a confirmation, and starts no other one.

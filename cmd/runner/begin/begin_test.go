@@ -337,9 +337,9 @@ func TestShowDetails(t *testing.T) {
 		harm func(file string) error
 		want string
 	}{
-		"whole":   {func(string) error { return nil }, "CHECKPOINT DETAILS: "},
-		"gone":    {os.Remove, "CHECKPOINT DETAILS: "},
-		"damaged": {func(file string) error { return os.WriteFile(file, []byte("{}"), 0o600) }, "CHECKPOINT DAMAGED"},
+		"whole":   {func(string) error { return nil }, "\nCheckpoint CP-"},
+		"gone":    {os.Remove, "\nCheckpoint CP-"},
+		"damaged": {func(file string) error { return os.WriteFile(file, []byte("{}"), 0o600) }, "Checkpoint damaged"},
 	} {
 		p := newPlace(t, nil)
 		p.session()

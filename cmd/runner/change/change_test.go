@@ -399,7 +399,7 @@ func TestDamageIn(t *testing.T) {
 	if err := change.MarkDamage(t.Context(), target, x, first, other); !errors.Is(err, other) || p.stderr.Len() > 0 {
 		t.Errorf("%v: %s", err, p.stderr)
 	}
-	if err := change.MarkDamage(t.Context(), target, x, first, missing); !errors.Is(err, missing) || !strings.Contains(p.stderr.String(), "Damaged: "+first) {
+	if err := change.MarkDamage(t.Context(), target, x, first, missing); !errors.Is(err, missing) || !strings.Contains(p.stderr.String(), "damaged: "+first) {
 		t.Errorf("%v: %s", err, p.stderr)
 	}
 	checkpointtest.Must(t, x.Close())

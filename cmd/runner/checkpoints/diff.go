@@ -89,7 +89,7 @@ func runDiff(ctx context.Context, env *cli.Environment, o diffOptions) error {
 		if o.json {
 			return show.JSON(env.Stdout, show.NewDiffReport(c))
 		}
-		return show.Diff(env.Stdout.Raw, c, o.stat, env.Color(env.Stdout))
+		return show.Diff(env.Stdout, c, o.stat)
 	})
 }
 

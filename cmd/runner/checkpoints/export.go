@@ -79,7 +79,7 @@ are directories. They hold less than an archive; what has no place in them is li
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	flags.StringVarP(&o.out, "out", "o", "", "write to `FILE`; - is standard output")
-	flags.StringVar(&o.session, "session", "", "export the archived session with this `ID`")
+	flags.StringVar(&o.session, "session", "", "export the archived session with this `ID`, or the beginning of one")
 	flags.BoolVar(&o.logs, "logs", false, "export the logs too")
 	flags.BoolVar(&o.force, "force", false, "export although bytes are lost, and list what is missing")
 	flags.StringVar(&o.format, "format", "", "write the checkpoints of another tool: `FORMAT` is prd, go-team, orchestrate or crunch")

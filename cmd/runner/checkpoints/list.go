@@ -29,7 +29,8 @@ func newListCommand(env *cli.Environment) *cobra.Command {
 		Long: `List the checkpoints of a session, oldest first. STATUS marks the current
 checkpoint, those that are pinned or discarded by a rollback, and those that
 "runner checkpoint validate --mark" recorded as damaged: list does not read the
-files itself. PRD can be omitted if there is only one.
+files itself. PRD can be omitted if there is only one. On a terminal, more checkpoints
+than fit on the screen are counted, the older ones first; --all lists them.
 
 NAME is what other commands accept in place of the id; they also accept the
 beginning of the id. latest~0 is the same as latest. Checkpoints of archived
@@ -50,7 +51,7 @@ checkpoint show" tells which.`,
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
-	flags.BoolVar(&o.all, "all", false, "also list archived sessions; without a PRD, those of every PRD")
+	flags.BoolVar(&o.all, "all", false, "list all checkpoints, and archived sessions; without a PRD, those of every PRD")
 	flags.StringVar(&o.label, "type", "", "list only sessions of pipelines whose type is `LABEL`")
 	flags.BoolVar(&o.json, "json", false, "print one JSON object")
 	return cmd
@@ -68,7 +69,11 @@ func runList(_ context.Context, env *cli.Environment, o listOptions) error {
 		_, err := fmt.Fprintf(env.Stdout, "There is no session of a pipeline whose type is %q\n", o.label)
 		return err
 	}
-	return show.Checkpoints(env.Stdout, env.CommandLine, sessions, env.IsTerminal(env.Stdout))
+	to := show.ListOptions{Now: env.Now(), Commands: env.IsTerminal(env.Stdout)}
+	if !o.all {
+		to.Rows = env.Rows(env.Stdout)
+	}
+	return show.Checkpoints(env.Stdout, env.CommandLine, sessions, to)
 }
 
 // listedSessions returns the sessions that the user asked for.

@@ -58,7 +58,7 @@ func runShow(ctx context.Context, env *cli.Environment, o showOptions) error {
 		if o.json {
 			err = show.JSON(env.Stdout, show.NewCheckpointReport(found))
 		} else {
-			err = show.Checkpoint(env.Stdout, env.CommandLine, found)
+			err = show.Checkpoint(env.Stdout, env.CommandLine, env.Now(), found)
 		}
 		if err == nil && !found.Check.Whole() {
 			err = ErrDamageShown

@@ -132,6 +132,7 @@ func (e *Environment) Begin(cmd *cobra.Command) error {
 		return advice.Usagef("-C %s: not a directory", e.DirFlag)
 	}
 	e.Workdir = dir
+	e.Stdout.Color, e.Stderr.Color = e.Color(e.Stdout), e.Color(e.Stderr)
 	e.findAbove(cmd)
 	return nil
 }
@@ -214,6 +215,16 @@ func (e *Environment) TerminalSize(stream *show.Screen) func() (columns, rows in
 		}
 		return e.size(stream)
 	}
+}
+
+// Rows returns how many rows of a stream an answer may take before it is folded, 0 if the stream is
+// no terminal. One row stays for the next command line.
+func (e *Environment) Rows(stream *show.Screen) int {
+	if !e.IsTerminal(stream) {
+		return 0
+	}
+	_, rows := e.size(stream)
+	return rows - 1
 }
 
 func (e *Environment) size(stream *show.Screen) (columns, rows int) {

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -10,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"prdrunner/cmd/runner/advice"
+	"prdrunner/cmd/runner/show"
 )
 
 // tree makes files, and directories where the name ends with a slash, in a directory to
@@ -79,7 +81,10 @@ func TestBegin(t *testing.T) {
 	t.Parallel()
 	root := tree(t, "ws/runner.toml", "ws/a/file")
 	begin := func(args []string, annotations map[string]string) (*Environment, *cobra.Command, error) {
-		env := &Environment{Abs: func(path string) (string, error) { return filepath.Join(root, "ws/a", path), nil }}
+		env := &Environment{
+			Abs:    func(path string) (string, error) { return filepath.Join(root, "ws/a", path), nil },
+			Stdout: show.NewScreen(io.Discard), Stderr: show.NewScreen(io.Discard), IsTerminal: func(any) bool { return false },
+		}
 		cmd := &cobra.Command{Annotations: annotations}
 		cmd.Flags().StringVarP(&env.DirFlag, "directory", "C", "", "work in `DIR`")
 		cmd.Flags().String("file", "x.hcl", "read `FILE`")

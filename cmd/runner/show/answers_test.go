@@ -40,6 +40,15 @@ func asJSON(name string, report any) answer {
 	return answer{name + " (JSON)", func(w io.Writer) error { return json.NewEncoder(w).Encode(report) }}
 }
 
+// inColour returns an answer as a terminal shows it.
+func inColour(a answer) answer {
+	return answer{a.name + " (in colour)", func(w io.Writer) error {
+		screen := show.NewScreen(w)
+		screen.Color = true
+		return a.write(screen)
+	}}
+}
+
 // compareAnswers compares answers with a file in testdata. With -update the file is
 // written anew.
 func compareAnswers(t *testing.T, file string, answers []answer) {

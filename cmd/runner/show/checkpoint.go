@@ -61,42 +61,45 @@ func NewCheckpointReport(found *rollback.Inspection) CheckpointReport {
 }
 
 // Checkpoint shows what a checkpoint holds, and the result of checking it.
-func Checkpoint(w io.Writer, cmdline advice.CommandLine, found *rollback.Inspection) error {
-	var b strings.Builder
+func Checkpoint(w io.Writer, cmdline advice.CommandLine, now time.Time, found *rollback.Inspection) error {
+	p := newPage(w)
 	f, ref := found.File, found.Check.Ref
-	fmt.Fprintf(&b, "%s\nCHECKPOINT DETAILS: %s\n%s\n\n", rule, f.ID, rule)
-	fmt.Fprintf(&b, "Step: %s\n", stepLabel(ref))
-	fmt.Fprintf(&b, "Created: %s\n", f.CreatedAt.UTC().Format(time.DateTime))
-	fmt.Fprintf(&b, "Trigger: %s\n", f.Trigger)
-	if f.Reason != "" {
-		fmt.Fprintf(&b, "Reason: %s\n", view.OneLine(string(f.Reason)))
+	p.title("", "Checkpoint "+f.ID)
+	facts := []fact{
+		{"Step", stepLabel(ref), view.None}, {"Created", when(now, f.CreatedAt), view.None},
+		{"Trigger", string(f.Trigger), view.None}, {"Reason", string(f.Reason), view.None},
 	}
 	if ref.Pinned {
-		b.WriteString("Pinned: yes\n")
+		facts = append(facts, fact{"Pinned", "yes", view.None})
 	}
-	writeSection(&b, "STATE", stateLines(f))
-	writeSection(&b, "METRICS", metricLines(f.State))
-	writeSection(&b, "OUTPUTS", outputLines(f.State))
-	writeSection(&b, "EXECUTION GRAPH", graphLines(f))
+	p.facts(facts...)
+	p.section("State", stateLines(f))
+	p.section("Metrics", metricLines(f.State))
+	p.section("Outputs", outputLines(f.State))
+	p.section("Execution graph", graphLines(f))
 	for _, section := range reportedSections(f) {
-		writeSection(&b, section.title, section.lines)
+		p.section(section.title, section.lines)
 	}
-	writeSection(&b, "FILES", append(fileLines(f.Files), captureLines(cmdline, f, found)...))
-	writeSection(&b, "GIT", append(append(gitLines(f.Git), modifiedLines(f)...), shadowLines(f.State.Capture)...))
-	writeSection(&b, "RECOVERY", recoveryLines(f.Recovery, &found.Check))
-	writeSection(&b, "VALIDATION", validationLines(cmdline, found))
-	b.WriteString(rule + "\n")
-	_, err := io.WriteString(w, b.String())
-	return err
+	p.section("Files", append(fileLines(f.Files), captureLines(cmdline, f, found)...))
+	p.section("Git", append(append(gitLines(f.Git), modifiedLines(f)...), shadowLines(f.State.Capture)...))
+	p.section("Recovery", recoveryLines(f.Recovery, &found.Check))
+	p.section("Validation", validationLines(cmdline, found))
+	return p.end()
 }
 
-func writeSection(b *strings.Builder, title string, lines []string) {
-	fmt.Fprintf(b, "\n%s:\n", title)
+// section writes a heading and lines below it.
+func (p *page) section(title string, lines []string) {
+	p.heading(title)
 	if len(lines) == 0 {
-		b.WriteString("- none\n")
+		p.Printf("- %s\n", p.Paint(view.Dim, "none"))
 	}
 	for _, line := range lines {
-		fmt.Fprintf(b, "- %s\n", view.OneLine(line))
+		name, value, found := strings.Cut(line, ": ")
+		if style := styleOfMark(value); found && style != view.None {
+			p.Printf("- %s: %s\n", name, p.Paint(style, value))
+			continue
+		}
+		p.Printf("- %s\n", line)
 	}
 }
 
@@ -207,7 +210,7 @@ func captureLines(cmdline advice.CommandLine, f *disk.CheckpointFile, found *rol
 	if c == nil {
 		return []string{"Workspace: not captured; recorded artifacts only"}
 	}
-	lines := []string{fmt.Sprintf("Workspace: %s, %d bytes, captured %s", view.Plural(c.Files, "file"), c.Bytes, c.At.UTC().Format(time.DateTime))}
+	lines := []string{fmt.Sprintf("Workspace: %s, %s, captured %s", view.Plural(c.Files, "file"), Size(c.Bytes), c.At.UTC().Format(time.DateTime))}
 	if found.Check.Ref != nil && found.Check.Ref.Uncaptured {
 		lines = append(lines, "Its own files could not be captured")
 	}
@@ -284,7 +287,7 @@ func recoveryLines(r disk.Recovery, now *validate.CheckpointCheck) []string {
 		lines = append(lines, "Warning: "+warning)
 	}
 	if now.Objects == validate.FoundBad {
-		lines = append(lines, "Warning: since it was made, files of it were lost that cannot be restored now; see VALIDATION")
+		lines = append(lines, "Warning: since it was made, files of it were lost that cannot be restored now; see Validation")
 	}
 	return lines
 }
@@ -335,26 +338,25 @@ func NewCreatedReport(prd string, ref *state.CheckpointRef, notCaptured NotCaptu
 
 // Created shows a checkpoint that was made.
 func Created(w io.Writer, ref *state.CheckpointRef, byRun bool, notCaptured NotCaptured, kept []string) error {
-	var b strings.Builder
-	fmt.Fprintf(&b, "✓ Checkpoint created: %s\n  Step: %s\n", ref.ID, stepLabel(ref))
+	p := newPage(w)
+	p.Printf("✓ Checkpoint created: %s\n  Step: %s\n", ref.ID, stepLabel(ref))
 	if ref.Capture != nil {
 		captured := ""
 		if byRun {
 			captured = fmt.Sprintf(", as they were captured at %s, with the artifacts recorded since", ref.Capture.At.UTC().Format(time.DateTime))
 		}
-		fmt.Fprintf(&b, "  Files: %d%s\n", ref.Capture.Files, captured)
+		p.Printf("  Files: %d%s\n", ref.Capture.Files, captured)
 	}
 	for _, line := range notCaptured.linesForPeople() {
-		fmt.Fprintf(&b, "  %s\n", line)
+		p.Printf("  %s\n", line)
 	}
 	for _, id := range kept {
-		fmt.Fprintf(&b, "  Not in it: what was edited before the rollback was finished; that is in %s\n", id)
+		p.Printf("  Not in it: what was edited before the rollback was finished; that is in %s\n", id)
 	}
 	for _, line := range gitLines(ref.Git) {
-		fmt.Fprintf(&b, "  Git %s\n", line)
+		p.Printf("  Git %s\n", line)
 	}
-	_, err := io.WriteString(w, b.String())
-	return err
+	return p.end()
 }
 
 // NotCaptured lists the files in the scope of a capture that it left out.

@@ -83,7 +83,7 @@ func TestCheckpointAnswers(t *testing.T) {
 	notCaptured := show.NewNotCaptured([]string{"secret"}, []string{"log"}, []string{"pipe"})
 
 	shown := func(name string, found *rollback.Inspection) answer {
-		return answer{name, func(w io.Writer) error { return show.Checkpoint(w, cmdline, found) }}
+		return answer{name, func(w io.Writer) error { return show.Checkpoint(w, cmdline, at(20), found) }}
 	}
 	created := func(name string, c *state.CheckpointRef, byRun bool, without show.NotCaptured, kept ...string) answer {
 		return answer{name, func(w io.Writer) error { return show.Created(w, c, byRun, without, kept) }}
@@ -126,11 +126,15 @@ func TestListAnswers(t *testing.T) {
 	old := reader.StoredSession{PRD: "PRD-009", Place: disk.PlaceFailed, Dir: "/ws/.runner/failed/x", State: archived}
 	unread := reader.StoredSession{PRD: "PRD-010", Place: disk.PlaceCurrent, Dir: "/ws/.runner/PRD-010", Err: errors.New("damaged: `runner checkpoint validate`")}
 	list := func(name string, commands bool, sessions ...reader.StoredSession) answer {
-		return answer{name, func(w io.Writer) error { return show.Checkpoints(w, cmdline, sessions, commands) }}
+		return answer{name, func(w io.Writer) error {
+			return show.Checkpoints(w, cmdline, sessions, show.ListOptions{Now: at(20), Commands: commands})
+		}}
 	}
 	compareAnswers(t, "list.txt", []answer{
 		list("none", true, current(empty)), list("none any more", true, current(emptied)),
-		list("one", true, current(single)), list("several, of several sessions", true, current(st), old, unread), list("for no person", false, current(st)),
+		list("one", true, current(single)), inColour(list("several", true, current(st))), {"larger than the screen", func(w io.Writer) error {
+			return show.Checkpoints(w, cmdline, []reader.StoredSession{current(st)}, show.ListOptions{Now: at(20), Rows: 13})
+		}}, list("several, of several sessions", true, current(st), old, unread), list("for no person", false, current(st)),
 		asJSON("one", show.NewListReport(cmdline, []reader.StoredSession{current(single)})),
 		asJSON("of one PRD", show.NewListReport(cmdline, []reader.StoredSession{current(empty), old})),
 		asJSON("of several PRDs", show.NewListReport(cmdline, []reader.StoredSession{current(empty), unread})),

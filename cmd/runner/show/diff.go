@@ -28,34 +28,31 @@ func NewDiffReport(c *compare.Comparison) DiffReport {
 
 // Diff shows the differences between two points of a session. With stat it only
 // counts them.
-func Diff(w io.Writer, c *compare.Comparison, stat, color bool) error {
-	var b strings.Builder
-	fmt.Fprintf(&b, "%s\nCHECKPOINT DIFF\n%s\nFrom: %s\nTo:   %s\n", rule, rule, pointLine(c.From), pointLine(c.To))
+func Diff(w io.Writer, c *compare.Comparison, stat bool) error {
+	b := newPage(w)
+	b.title("", "Difference of two checkpoints")
+	b.facts(fact{"From", pointLine(c.From), view.None}, fact{"To", pointLine(c.To), view.None})
 	switch {
 	case c.Same():
 		b.WriteString("\nNothing differs.\n")
 	case stat:
-		writeStat(&b, c)
+		writeStat(b, c)
 	default:
-		writeChanges(&b, c)
+		writeChanges(b, c)
 	}
-	writeNotCaptured(&b, c.NotInFrom, "the first")
-	writeNotCaptured(&b, c.NotInTo, "the second")
+	writeNotCaptured(b, c.NotInFrom, "the first")
+	writeNotCaptured(b, c.NotInTo, "the second")
 	if c.OnlyArtifacts && len(c.Files)+len(c.Artifacts) > 0 {
 		b.WriteString("\nOne of the two was never captured: only recorded artifacts are compared.\n")
 	}
-	fmt.Fprintf(&b, "%s\n", rule)
-	head := view.Clean(b.String())
-	b.Reset()
-	writeTexts(&b, c, color)
-	_, err := io.WriteString(w, head+b.String())
-	return err
+	writeTexts(b, c)
+	return b.end()
 }
 
 // mostNotCaptured bounds how many files are listed that one of the two captures left out.
 const mostNotCaptured = 10
 
-func writeNotCaptured(b *strings.Builder, paths []state.Text, which string) {
+func writeNotCaptured(b *page, paths []state.Text, which string) {
 	if len(paths) == 0 {
 		return
 	}
@@ -88,24 +85,24 @@ func pointLine(p compare.Point) string {
 	return line
 }
 
-func writeChanges(b *strings.Builder, c *compare.Comparison) {
-	writeChanged(b, "STATE CHANGES", valueLines(c.State))
-	writeChanged(b, "PHASES", stepLines(c.Phases))
-	writeChanged(b, "WORKSTREAMS", stepLines(c.Workstreams))
-	writeChanged(b, "GATES", stepLines(c.Gates))
-	writeChanged(b, "METRICS CHANGES", valueLines(c.Metrics))
-	writeChanged(b, "OUTPUT CHANGES", append(valueLines(c.Outputs), artifactLines(c.Artifacts)...))
-	writeChanged(b, "FILE CHANGES", changeLines(c.Files))
+func writeChanges(b *page, c *compare.Comparison) {
+	writeChanged(b, "State changes", valueLines(c.State))
+	writeChanged(b, "Phases", stepLines(c.Phases))
+	writeChanged(b, "Workstreams", stepLines(c.Workstreams))
+	writeChanged(b, "Gates", stepLines(c.Gates))
+	writeChanged(b, "Metrics changes", valueLines(c.Metrics))
+	writeChanged(b, "Output changes", append(valueLines(c.Outputs), artifactLines(c.Artifacts)...))
+	writeChanged(b, "File changes", changeLines(c.Files))
 	writeCommits(b, c.Git)
 }
 
-func writeChanged(b *strings.Builder, title string, lines []string) {
+func writeChanged(b *page, title string, lines []string) {
 	if len(lines) == 0 {
 		return
 	}
-	fmt.Fprintf(b, "\n%s:\n", title)
+	b.heading(title)
 	for _, line := range lines {
-		fmt.Fprintf(b, "%s\n", view.OneLine(line))
+		b.Printf("%s\n", b.Paint(styleOfChange(line), line))
 	}
 }
 
@@ -185,11 +182,11 @@ func changeLines(changes []compare.FileChange) []string {
 	return lines
 }
 
-func writeCommits(b *strings.Builder, g *compare.GitChange) {
+func writeCommits(b *page, g *compare.GitChange) {
 	if g == nil || len(g.Commits)+len(g.Gone) == 0 && g.Note == "" {
 		return
 	}
-	b.WriteString("\nGIT COMMITS:\n")
+	b.heading("Git commits")
 	if g.Note != "" {
 		fmt.Fprintf(b, "%s\n", view.OneLine(g.Note))
 		return
@@ -210,7 +207,7 @@ func writeCommits(b *strings.Builder, g *compare.GitChange) {
 }
 
 // writeStat counts the differences.
-func writeStat(b *strings.Builder, c *compare.Comparison) {
+func writeStat(b *page, c *compare.Comparison) {
 	var count struct{ added, modified, deleted, plus, minus int }
 	for _, f := range c.Files {
 		switch f.Kind {
@@ -224,7 +221,7 @@ func writeStat(b *strings.Builder, c *compare.Comparison) {
 		count.plus += f.Added
 		count.minus += f.Deleted
 	}
-	b.WriteString("\n")
+	b.heading("Differences")
 	for _, line := range []struct {
 		name string
 		n    int
@@ -240,32 +237,43 @@ func writeStat(b *strings.Builder, c *compare.Comparison) {
 	}
 }
 
-// writeTexts shows the differences in the contents of files. It makes each line harmless.
-func writeTexts(b *strings.Builder, c *compare.Comparison, color bool) {
+// styleOfChange returns the style of a line by the mark of its change.
+func styleOfChange(line string) view.Style {
+	switch {
+	case strings.HasPrefix(line, "+ "):
+		return view.Green
+	case strings.HasPrefix(line, "✗"):
+		return view.Red
+	case strings.HasPrefix(line, "~ "):
+		return view.Yellow
+	}
+	return view.None
+}
+
+// writeTexts shows the differences in the contents of files.
+func writeTexts(b *page, c *compare.Comparison) {
 	for _, f := range c.Files {
+		if f.Diff != "" {
+			b.Printf("\n")
+		}
 		for line := range strings.Lines(string(f.Diff)) {
-			fmt.Fprintf(b, "%s\n", paintDiff(strings.TrimSuffix(line, "\n"), color))
+			line = strings.TrimSuffix(line, "\n")
+			b.Printf("%s\n", b.Paint(styleOfDifference(line), strings.ReplaceAll(view.Clean(line), "\n", `\r`)))
 		}
 	}
 }
 
-// paintDiff makes a line of a unified difference harmless, and colours it by its first
-// characters.
-func paintDiff(line string, color bool) string {
-	text := strings.ReplaceAll(view.Clean(line), "\n", `\r`)
-	code := ""
+// styleOfDifference returns the style of a line of a unified difference.
+func styleOfDifference(line string) view.Style {
 	switch {
 	case strings.HasPrefix(line, "+++ "), strings.HasPrefix(line, "--- "):
-		code = "1"
+		return view.Bold
 	case strings.HasPrefix(line, "@@"):
-		code = "36"
+		return view.Dim
 	case strings.HasPrefix(line, "+"):
-		code = "32"
+		return view.Green
 	case strings.HasPrefix(line, "-"):
-		code = "31"
+		return view.Red
 	}
-	if !color || code == "" {
-		return text
-	}
-	return "\x1b[" + code + "m" + text + "\x1b[0m"
+	return view.None
 }

@@ -43,10 +43,14 @@ func TestDiffAnswers(t *testing.T) {
 	noCommits := &compare.Comparison{From: from, To: to, Artifacts: full.Artifacts, OnlyArtifacts: true, Git: &compare.GitChange{}}
 	noGit := &compare.Comparison{From: from, To: to, State: full.State}
 	diff := func(name string, c *compare.Comparison, stat, color bool) answer {
-		return answer{name, func(w io.Writer) error { return show.Diff(w, c, stat, color) }}
+		a := answer{name, func(w io.Writer) error { return show.Diff(w, c, stat) }}
+		if color {
+			return inColour(a)
+		}
+		return a
 	}
 	compareAnswers(t, "diff.txt", []answer{
-		diff("same", same, false, false), asJSON("same", show.NewDiffReport(same)), diff("everything", full, false, false), diff("in colour", full, true, true),
+		diff("same", same, false, false), asJSON("same", show.NewDiffReport(same)), diff("everything", full, false, false), diff("in colour", full, false, true),
 		diff("commits gone", gone, false, false), diff("a note on git", noted, false, false), diff("without commits", noCommits, false, false), diff("counted", gone, true, false),
 		diff("counted without git", noGit, true, false),
 	})

@@ -34,16 +34,15 @@ func NewExchangeExport(st *state.State, format, path string, done *exchange.Expo
 
 // ExchangeExported shows an export in the format of another tool.
 func ExchangeExported(w io.Writer, cmdline advice.CommandLine, r ExchangeExport) error {
-	var b strings.Builder
-	fmt.Fprintf(&b, "✓ Exported %s as %s: %s (%s)\n", r.PRD, r.Format, cmdline.Display(string(r.Path)), view.Plural(r.Files, "file"))
-	writeNoPlace(&b, "The format has no place for:", r.NoPlace)
+	b := newPage(w)
+	fmt.Fprintf(b, "✓ Exported %s as %s: %s (%s)\n", r.PRD, r.Format, cmdline.Display(string(r.Path)), view.Plural(r.Files, "file"))
+	writeNoPlace(b, "The format has no place for:", r.NoPlace)
 	b.WriteString("\nTo begin a session from it elsewhere:\n")
-	advice.WriteSuggestions(&b, cmdline, advice.Suggest(fmt.Sprintf("checkpoint import --format %s --prd %s %s", r.Format, r.PRD, text.ShellWord(string(r.Path))), "makes a PRD document of it"))
-	_, err := io.WriteString(w, b.String())
-	return err
+	advice.WriteSuggestions(b, cmdline, advice.Suggest(fmt.Sprintf("checkpoint import --format %s --prd %s %s", r.Format, r.PRD, text.ShellWord(string(r.Path))), "makes a PRD document of it"))
+	return b.end()
 }
 
-func writeNoPlace(b *strings.Builder, title string, list []string) {
+func writeNoPlace(b *page, title string, list []string) {
 	if len(list) == 0 {
 		return
 	}
@@ -77,34 +76,33 @@ func NewExchangeImport(format, path string, dryRun bool, taken *exchange.Taken) 
 // ExchangeImported shows an import from the format of another tool. build is the command
 // that begins the session.
 func ExchangeImported(w io.Writer, cmdline advice.CommandLine, r ExchangeImport, build string) error {
-	var b strings.Builder
+	b := newPage(w)
 	d := r.Document
 	done := "✓ Imported"
 	if r.DryRun {
 		done = "Would import"
 	}
-	fmt.Fprintf(&b, "%s %s from %s: %s\n", done, r.PRD, r.Format, cmdline.Display(string(r.Path)))
-	fmt.Fprintf(&b, "  Status: %s\n", d.Status)
-	fmt.Fprintf(&b, "  Completed: %s\n", nameList(d.Completed))
+	fmt.Fprintf(b, "%s %s from %s: %s\n", done, r.PRD, r.Format, cmdline.Display(string(r.Path)))
+	fmt.Fprintf(b, "  Status: %s\n", d.Status)
+	fmt.Fprintf(b, "  Completed: %s\n", nameList(d.Completed))
 	if len(d.InProgress) > 0 {
-		fmt.Fprintf(&b, "  In progress: %s\n", nameList(d.InProgress))
+		fmt.Fprintf(b, "  In progress: %s\n", nameList(d.InProgress))
 	}
-	fmt.Fprintf(&b, "  Pending: %s\n", nameList(d.Pending))
+	fmt.Fprintf(b, "  Pending: %s\n", nameList(d.Pending))
 	if n := len(d.GatesPending); n > 0 {
-		fmt.Fprintf(&b, "  Gates to judge: %d\n", n)
+		fmt.Fprintf(b, "  Gates to judge: %d\n", n)
 	}
 	for _, warning := range r.Warnings {
-		fmt.Fprintf(&b, "Warning: %s\n", view.OneLine(warning))
+		fmt.Fprintf(b, "Warning: %s\n", view.OneLine(warning))
 	}
-	writeNoPlace(&b, "A session has no place for:", r.NoPlace)
+	writeNoPlace(b, "A session has no place for:", r.NoPlace)
 	if !r.DryRun {
 		b.WriteString("\nNext:\n")
-		advice.WriteSuggestions(&b, cmdline,
+		advice.WriteSuggestions(b, cmdline,
 			advice.Suggest("plan"+strings.TrimPrefix(build, "build")+" --resume", "shows what will run and why"),
 			advice.Suggest(build+" --resume", "begins a session from the document"))
 	}
-	_, err := io.WriteString(w, b.String())
-	return err
+	return b.end()
 }
 
 func nameList(names []string) string {

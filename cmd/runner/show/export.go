@@ -3,7 +3,6 @@ package show
 import (
 	"fmt"
 	"io"
-	"strings"
 
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/text"
@@ -49,38 +48,39 @@ func Exported(w io.Writer, cmdline advice.CommandLine, st *state.State, done *tr
 	if done.Path != "" {
 		archive, from = cmdline.Display(done.Path), text.ShellWord(done.Path)
 	}
-	var b strings.Builder
-	fmt.Fprintf(&b, "✓ CHECKPOINTS EXPORTED\n%s\n\nArchive: %s\nSize: %s\nHash: sha256:%s\n\nContains:\n", rule, archive, Size(done.Size), done.SHA256)
-	fmt.Fprintf(&b, "- Journal, up to commit %d\n- Manifest and PRD document\n- %s\n", done.Seq, view.Plural(done.Checkpoints, "checkpoint"))
-	fmt.Fprintf(&b, "- Rollback history: %s\n- Files: %s (%s)\n", view.Plural(done.Rollbacks, "rollback"), view.Plural(done.Objects, "object"), Size(done.ObjectBytes))
+	b := newPage(w)
+	b.title("✓", "Exported "+done.PRD)
+	b.facts(fact{"Archive", archive, view.None}, fact{"Size", Size(done.Size), view.None}, fact{"Hash", "sha256:" + done.SHA256, view.None})
+	b.heading("Contains")
+	fmt.Fprintf(b, "- Journal, up to commit %d\n- Manifest and PRD document\n- %s\n", done.Seq, view.Plural(done.Checkpoints, "checkpoint"))
+	fmt.Fprintf(b, "- Rollback history: %s\n- Files: %s (%s)\n", view.Plural(done.Rollbacks, "rollback"), view.Plural(done.Objects, "object"), Size(done.ObjectBytes))
 	if done.Logs > 0 {
-		fmt.Fprintf(&b, "- %s\n", view.Plural(done.Logs, "log"))
+		fmt.Fprintf(b, "- %s\n", view.Plural(done.Logs, "log"))
 	}
 	if len(done.FromFiles) > 0 {
-		fmt.Fprintf(&b, "\nTaken from the workspace, because the stored bytes are lost or damaged; `%s` repairs that:\n", cmdline.Command("checkpoint rebuild "+done.PRD))
-		writePaths(&b, "-", state.Texts(done.FromFiles))
+		fmt.Fprintf(b, "\nTaken from the workspace, because the stored bytes are lost or damaged; `%s` repairs that:\n", cmdline.Command("checkpoint rebuild "+done.PRD))
+		writePaths(b, "-", state.Texts(done.FromFiles))
 	}
-	writeLacking(&b, done.Lacking)
+	writeLacking(b, done.Lacking)
 	if len(done.LeftOut) > 0 {
 		b.WriteString("\nNot in the archive, because they look sensitive; copy them yourself:\n")
-		writePaths(&b, "-", state.Texts(done.LeftOut))
+		writePaths(b, "-", state.Texts(done.LeftOut))
 	}
-	fmt.Fprintf(&b, "\nTo restore, in any directory:\n  runner checkpoint import %s\n", from)
+	b.heading("To restore, in any directory")
+	b.Printf("  runner checkpoint import %s\n", from)
 	for _, s := range advice.Resume(st, "", "") {
-		fmt.Fprintf(&b, "  runner %s\n", s.Command)
+		fmt.Fprintf(b, "  runner %s\n", s.Command)
 	}
-	fmt.Fprintf(&b, "%s\n", rule)
-	_, err := io.WriteString(w, b.String())
-	return err
+	return b.end()
 }
 
 // writeLacking lists the first files that an archive lacks.
-func writeLacking(b *strings.Builder, lacking []transfer.Lacking) {
+func writeLacking(b *page, lacking []transfer.Lacking) {
 	const most = 20
 	if len(lacking) == 0 {
 		return
 	}
-	fmt.Fprintf(b, "\n⚠️  Not in the archive, because the bytes are lost:\n")
+	fmt.Fprintf(b, "\n! Not in the archive, because the bytes are lost:\n")
 	for i, l := range lacking {
 		if i == most {
 			fmt.Fprintf(b, "  … and %d more (--json lists all)\n", len(lacking)-most)
@@ -94,7 +94,7 @@ func writeLacking(b *strings.Builder, lacking []transfer.Lacking) {
 func shownID(id string) string { return view.OneLine(id) }
 
 // writePaths lists the first of some paths.
-func writePaths(b *strings.Builder, mark string, paths []state.Text) {
+func writePaths(b *page, mark string, paths []state.Text) {
 	const most = 20
 	for n, path := range paths {
 		if n == most {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 	"time"
 
@@ -142,23 +143,23 @@ func (r *HistoryReport) Last(n int) { r.Sessions = r.Sessions[max(0, len(r.Sessi
 
 // History shows the sessions of a PRD, and what in the newest one was slower than before.
 func History(w io.Writer, r HistoryReport) error {
-	var b strings.Builder
-	fmt.Fprintf(&b, "%s\n", view.OneLine(view.Named(r.PRD, r.title)))
-	rows := []byte("SESSION\tBEGUN\tRESULT\tRUNS\tDONE\tTOOK\tSLOWER\n")
+	b := newPage(w)
+	b.title("", view.Named(r.PRD, r.title))
+	rows := [][]view.Cell{cells("SESSION", "BEGUN", "RESULT", "RUNS", "DONE", "TOOK", "SLOWER")}
 	for _, s := range r.Sessions {
 		if s.Damaged != "" {
-			rows = fmt.Appendf(rows, "-\t-\tdamaged\t-\t-\t-\t%s\n", view.OneLine(string(s.Path)))
+			rows = append(rows, cells("-", "-", "damaged", "-", "-", "-", string(s.Path)))
 			continue
 		}
-		rows = fmt.Appendf(rows, "%s\t%s\t%s\t%d\t%d of %d\t%s\t%s\n", state.ShortSession(s.Session), s.CreatedAt.UTC().Format(time.DateTime),
-			s.result(), s.Runs, s.Workstreams.Done, s.Workstreams.Total, view.Duration(milliseconds(s.RanMS)), s.slowerInShort())
+		row := cells(state.ShortSession(s.Session), s.CreatedAt.UTC().Format(time.DateTime), s.result(), strconv.Itoa(s.Runs),
+			fmt.Sprintf("%d of %d", s.Workstreams.Done, s.Workstreams.Total), view.Duration(milliseconds(s.RanMS)), s.slowerInShort())
+		rows = append(rows, row)
 	}
-	alignColumns(&b, rows)
+	b.Table("", rows)
 	if len(r.Sessions) > 0 {
-		r.Sessions[len(r.Sessions)-1].writeSlower(&b)
+		r.Sessions[len(r.Sessions)-1].writeSlower(b)
 	}
-	_, err := io.WriteString(w, b.String())
-	return err
+	return b.end()
 }
 
 // slowerInShort names the first of what was slower, and counts the rest.
@@ -174,17 +175,17 @@ func (s HistorySession) slowerInShort() string {
 	return cmp.Or(strings.Join(names, ", "), "-")
 }
 
-func (s HistorySession) writeSlower(b *strings.Builder) {
+func (s HistorySession) writeSlower(b *page) {
 	if len(s.Slower) == 0 {
 		return
 	}
-	fmt.Fprintf(b, "\nSlower than before in session %s:\n", state.ShortSession(s.Session))
-	rows := []byte{}
+	b.heading("Slower than before in session " + state.ShortSession(s.Session))
+	var rows [][]view.Cell
 	for _, d := range s.Slower {
-		rows = fmt.Appendf(rows, "  %s\t%s\t%s\tmedian %s of %d sessions\t+%d %%\n", d.Kind, view.OneLine(d.Name), view.Duration(milliseconds(d.TookMS)),
-			view.Duration(milliseconds(d.MedianMS)), d.Sessions, (d.TookMS-d.MedianMS)*100/max(1, d.MedianMS))
+		rows = append(rows, cells(string(d.Kind), d.Name, view.Duration(milliseconds(d.TookMS)),
+			fmt.Sprintf("median %s of %d sessions", view.Duration(milliseconds(d.MedianMS)), d.Sessions), fmt.Sprintf("+%d %%", (d.TookMS-d.MedianMS)*100/max(1, d.MedianMS))))
 	}
-	alignColumns(b, rows)
+	b.Table("  ", rows)
 }
 
 func milliseconds(ms int64) time.Duration { return time.Duration(ms) * time.Millisecond }

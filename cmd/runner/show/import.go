@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strings"
 
 	"prdrunner/checkpoint/journal"
 	"prdrunner/checkpoint/state"
@@ -88,8 +87,8 @@ func (r *ImportReport) AddRestored(done *transfer.RestoredFiles) {
 // ImportPreview shows what an import would do.
 func ImportPreview(w io.Writer, cmdline advice.CommandLine, i Import) error {
 	a := i.Archive
-	var b strings.Builder
-	fmt.Fprintf(&b, "Import of %s: session %s, commit %d, %s, %s\n", a.PRD, shownID(a.Session), a.Seq, view.Plural(a.Checkpoints, "checkpoint"), a.State.Status)
+	b := newPage(w)
+	fmt.Fprintf(b, "Import of %s: session %s, commit %d, %s, %s\n", a.PRD, shownID(state.ShortSession(a.Session)), a.Seq, view.Plural(a.Checkpoints, "checkpoint"), a.State.Status)
 	switch a.Relation {
 	case journal.RelationNew:
 		b.WriteString("  There is no session of this PRD here\n")
@@ -98,45 +97,44 @@ func ImportPreview(w io.Writer, cmdline advice.CommandLine, i Import) error {
 	case journal.RelationSame:
 		b.WriteString("  The session here has only captured files since then: its state does not change\n")
 	case journal.RelationForward:
-		fmt.Fprintf(&b, "  The session here is updated from commit %d\n", a.Here.Seq)
+		fmt.Fprintf(b, "  The session here is updated from commit %d\n", a.Here.Seq)
 	case journal.RelationOlder, journal.RelationDiverged, journal.RelationForeign, journal.RelationDamaged:
-		fmt.Fprintf(&b, "  ✗ %v; --replace archives it\n", i.conflict())
+		fmt.Fprintf(b, "  ✗ %v; --replace archives it\n", i.conflict())
 	}
-	writeUncertain(&b, cmdline, "  ", NewImportReport(i))
-	writeUnprotected(&b, "  ", NewImportReport(i))
-	writeOrigin(&b, "  ", i)
+	writeUncertain(b, cmdline, "  ", NewImportReport(i))
+	writeUnprotected(b, "  ", NewImportReport(i))
+	writeOrigin(b, "  ", i)
 	if i.Files != nil {
-		fmt.Fprintf(&b, "  Files: %d to write, %d the same, %d different\n", len(i.Files.Absent), i.Files.Same, len(i.Files.Differ))
-		writePaths(&b, "~", i.differing())
+		fmt.Fprintf(b, "  Files: %d to write, %d the same, %d different\n", len(i.Files.Absent), i.Files.Same, len(i.Files.Differ))
+		writePaths(b, "~", i.differing())
 		if blocked := NewImportReport(i).Blocked; len(blocked) > 0 {
-			fmt.Fprintf(&b, "  %s can't be written:\n", view.Plural(len(blocked), "file"))
-			writeFileProblems(&b, blocked)
+			fmt.Fprintf(b, "  %s can't be written:\n", view.Plural(len(blocked), "file"))
+			writeFileProblems(b, blocked)
 		}
 	}
-	_, err := io.WriteString(w, b.String())
-	return err
+	return b.end()
 }
 
 // writeUncertain lists the workstreams that may have happened. Only the user can tell
 // whether they did.
-func writeUncertain(b *strings.Builder, cmdline advice.CommandLine, indent string, r ImportReport) {
+func writeUncertain(b *page, cmdline advice.CommandLine, indent string, r ImportReport) {
 	for _, name := range r.Uncertain {
 		resolve := cmdline.Command("resolve " + r.PRD + " " + text.ShellWord(name))
-		fmt.Fprintf(b, "%s⚠️  %s must happen only once, and was started here since the archive was written: it is uncertain until `%s --done` says that it happened, or `%s --rerun` that it did not\n",
+		fmt.Fprintf(b, "%s! %s must happen only once, and was started here since the archive was written: it is uncertain until `%s --done` says that it happened, or `%s --rerun` that it did not\n",
 			indent, name, resolve, resolve)
 	}
 }
 
 // writeUnprotected lists the workstreams whose changes can't be rolled back here.
-func writeUnprotected(b *strings.Builder, indent string, r ImportReport) {
+func writeUnprotected(b *page, indent string, r ImportReport) {
 	for _, name := range r.Unprotected {
-		fmt.Fprintf(b, "%s⚠️  what %s changed can't be rolled back here: its safety checkpoint stayed where the archive was exported\n", indent, name)
+		fmt.Fprintf(b, "%s! what %s changed can't be rolled back here: its safety checkpoint stayed where the archive was exported\n", indent, name)
 	}
 }
 
 // writeOrigin warns that there are now two copies of an unfinished session, and lists the
 // workstreams that would happen in both.
-func writeOrigin(b *strings.Builder, indent string, i Import) {
+func writeOrigin(b *page, indent string, i Import) {
 	a := i.Archive
 	if a.State.Status == state.StatusComplete {
 		return
@@ -148,7 +146,7 @@ func writeOrigin(b *strings.Builder, indent string, i Import) {
 	}
 	pending := slices.DeleteFunc(a.Pending(), func(name string) bool { return slices.Contains(a.Uncertain(), name) })
 	for _, name := range pending {
-		fmt.Fprintf(b, "%s⚠️  %s must happen only once, and has not happened yet: if both are resumed, it happens twice\n", indent, name)
+		fmt.Fprintf(b, "%s! %s must happen only once, and has not happened yet: if both are resumed, it happens twice\n", indent, name)
 	}
 }
 
@@ -165,7 +163,7 @@ func (i Import) differing() []state.Text {
 }
 
 // writeFileProblems lists the first of some files, with their problems.
-func writeFileProblems(b *strings.Builder, problems []fileProblem) {
+func writeFileProblems(b *page, problems []fileProblem) {
 	var lines []state.Text
 	for _, p := range problems {
 		lines = append(lines, p.Path+": "+state.Text(p.Reason))
@@ -175,8 +173,9 @@ func writeFileProblems(b *strings.Builder, problems []fileProblem) {
 
 // Imported shows what an import did.
 func Imported(w io.Writer, cmdline advice.CommandLine, i Import, r ImportReport) error {
-	var b strings.Builder
-	fmt.Fprintf(&b, "✓ SESSION IMPORTED\n%s\n\n%s: session %s, commit %d\n", rule, r.PRD, shownID(r.Session), r.Seq)
+	b := newPage(w)
+	b.title("✓", "Imported "+r.PRD)
+	fmt.Fprintf(b, "Session %s, commit %d\n", shownID(state.ShortSession(r.Session)), r.Seq)
 	switch r.Relation {
 	case journal.RelationEqual:
 		b.WriteString("The session here was at the same commit already\n")
@@ -185,37 +184,34 @@ func Imported(w io.Writer, cmdline advice.CommandLine, i Import, r ImportReport)
 	case journal.RelationNew, journal.RelationForward, journal.RelationOlder, journal.RelationDiverged, journal.RelationForeign, journal.RelationDamaged:
 	}
 	if r.Archived != "" {
-		fmt.Fprintf(&b, "The session that was here is archived under %s\n", cmdline.Display(r.Archived))
+		fmt.Fprintf(b, "The session that was here is archived under %s\n", cmdline.Display(r.Archived))
 	}
-	writeUncertain(&b, cmdline, "", r)
-	writeUnprotected(&b, "", r)
-	writeOrigin(&b, "", i)
+	writeUncertain(b, cmdline, "", r)
+	writeUnprotected(b, "", r)
+	writeOrigin(b, "", i)
 	if i.Files != nil {
-		fmt.Fprintf(&b, "Files: %d written, %d the same\n", r.Written, i.Files.Same)
+		fmt.Fprintf(b, "Files: %d written, %d the same\n", r.Written, i.Files.Same)
 	}
 	if r.Safety != "" {
-		fmt.Fprintf(&b, "The overwritten files are in checkpoint %s:\n  %s\n", r.Safety, cmdline.Command("checkpoint rollback "+r.PRD+" "+r.Safety+" --files-only"))
+		fmt.Fprintf(b, "The overwritten files are in checkpoint %s:\n  %s\n", r.Safety, cmdline.Command("checkpoint rollback "+r.PRD+" "+r.Safety+" --files-only"))
 	}
 	if len(r.LeftAlone) > 0 {
-		fmt.Fprintf(&b, "Left as they are, since they differ (--overwrite replaces them): %s\n", view.Plural(len(r.LeftAlone), "file"))
-		writePaths(&b, "~", r.LeftAlone)
+		fmt.Fprintf(b, "Left as they are, since they differ (--overwrite replaces them): %s\n", view.Plural(len(r.LeftAlone), "file"))
+		writePaths(b, "~", r.LeftAlone)
 	}
 	if len(r.LeftOut) > 0 {
-		fmt.Fprintf(&b, "Not captured, since they look sensitive; copy them here yourself: %s\n", view.Plural(len(r.LeftOut), "file"))
-		writePaths(&b, "!", r.LeftOut)
+		fmt.Fprintf(b, "Not captured, since they look sensitive; copy them here yourself: %s\n", view.Plural(len(r.LeftOut), "file"))
+		writePaths(b, "!", r.LeftOut)
 	}
 	if len(r.Blocked) > 0 {
-		fmt.Fprintf(&b, "⚠️  %s could not be written; make room for them and import again:\n", view.Plural(len(r.Blocked), "file"))
-		writeFileProblems(&b, r.Blocked)
+		fmt.Fprintf(b, "! %s could not be written; make room for them and import again:\n", view.Plural(len(r.Blocked), "file"))
+		writeFileProblems(b, r.Blocked)
 	}
 	if len(r.Missing) > 0 {
-		fmt.Fprintf(&b, "⚠️  %s could not be restored:\n", view.Plural(len(r.Missing), "file"))
-		writeFileProblems(&b, r.Missing)
+		fmt.Fprintf(b, "! %s could not be restored:\n", view.Plural(len(r.Missing), "file"))
+		writeFileProblems(b, r.Missing)
 	}
-	b.WriteString("\nNext:\n")
-	advice.WriteSuggestions(&b, cmdline, advice.Suggest("checkpoint validate "+r.PRD+" --deep", "read every byte of it once"))
-	advice.WriteSuggestions(&b, cmdline, advice.Resume(i.Archive.State, "", "resume it")...)
-	fmt.Fprintf(&b, "%s\n", rule)
-	_, err := io.WriteString(w, b.String())
-	return err
+	b.heading("Next")
+	b.commands(cmdline, append([]advice.Suggestion{advice.Suggest("checkpoint validate "+r.PRD+" --deep", "read every byte of it once")}, advice.Resume(i.Archive.State, "", "resume it")...)...)
+	return b.end()
 }

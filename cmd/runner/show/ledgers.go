@@ -154,9 +154,9 @@ type reportedSection struct {
 func reportedSections(f *disk.CheckpointFile) []reportedSection {
 	st := f.State
 	all := []reportedSection{
-		{"ISSUE", issueLines(f)}, {"TEAM", teamLines(f.Team)}, {"AGENT OUTPUTS", agentOutputLines(f.AgentOutputs)},
-		{"NOTES", noteLines(st.Notes)}, {"MESSAGES", MessageLines(&st.Ledgers)}, {"CONFLICTS", ConflictLines(&st.Ledgers)},
-		{"KNOWLEDGE", KnowledgeLines(&st.Ledgers)}, {"STATE KEYS", ValueLines(&st.Ledgers)},
+		{"Issue", issueLines(f)}, {"Team", teamLines(f.Team)}, {"Agent outputs", agentOutputLines(f.AgentOutputs)},
+		{"Notes", noteLines(st.Notes)}, {"Messages", MessageLines(&st.Ledgers)}, {"Conflicts", ConflictLines(&st.Ledgers)},
+		{"Knowledge", KnowledgeLines(&st.Ledgers)}, {"State keys", ValueLines(&st.Ledgers)},
 	}
 	return slices.DeleteFunc(all, func(s reportedSection) bool { return len(s.lines) == 0 })
 }

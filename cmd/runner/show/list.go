@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"io"
-	"strings"
 	"sync"
 	"time"
 
@@ -84,22 +83,30 @@ func NewListReport(cmdline advice.CommandLine, sessions []reader.StoredSession) 
 	return list
 }
 
+// ListOptions says how a list of checkpoints is shown.
+type ListOptions struct {
+	Now      time.Time
+	Commands bool // list commands to type next
+	Rows     int  // of the screen; of a session with more checkpoints the older ones are counted. 0: all are listed
+}
+
 // Checkpoints formats the checkpoints of all sessions in parallel, and then writes
 // them in order.
-func Checkpoints(w io.Writer, cmdline advice.CommandLine, sessions []reader.StoredSession, commands bool) error {
-	shown := make([]strings.Builder, len(sessions))
+func Checkpoints(w io.Writer, cmdline advice.CommandLine, sessions []reader.StoredSession, o ListOptions) error {
+	shown := make([]*page, len(sessions))
 	var all sync.WaitGroup
 	for i, at := range sessions {
+		shown[i] = newPage(w)
 		all.Go(func() {
 			if i > 0 {
-				shown[i].WriteString("\n")
+				shown[i].Printf("\n")
 			}
-			writeCheckpoints(&shown[i], cmdline, at, commands)
+			writeCheckpoints(shown[i], cmdline, at, o)
 		})
 	}
 	all.Wait()
-	for i := range shown {
-		if _, err := io.WriteString(w, shown[i].String()); err != nil {
+	for _, p := range shown {
+		if err := p.end(); err != nil {
 			return err
 		}
 	}
@@ -108,76 +115,91 @@ func Checkpoints(w io.Writer, cmdline advice.CommandLine, sessions []reader.Stor
 
 // writeCheckpoints shows the checkpoints of a session, and commands to type next if the
 // user can type one.
-func writeCheckpoints(b *strings.Builder, cmdline advice.CommandLine, at reader.StoredSession, commands bool) {
+func writeCheckpoints(p *page, cmdline advice.CommandLine, at reader.StoredSession, o ListOptions) {
 	if at.State == nil {
-		fmt.Fprintf(b, "%s\nCHECKPOINTS - %s, %s\n%s\nIt cannot be read: %s\n", rule, at.PRD, cmdline.Display(at.Dir), rule, view.OneLine(cmdline.Localize(at.Err.Error())))
+		p.title("", "Checkpoints of "+at.PRD)
+		p.facts(fact{"Session", cmdline.Display(at.Dir), view.None}, fact{"Damaged", "it cannot be read: " + cmdline.Localize(at.Err.Error()), view.Red})
 		return
 	}
 	st := at.State
-	fmt.Fprintf(b, "%s\nCHECKPOINTS - Session: %s\n%s\n", rule, st.Session, rule)
-	fmt.Fprintf(b, "Topic: %s\nCreated: %s\n", view.OneLine(view.Named(st.PRD, st.Title)), st.CreatedAt.UTC().Format(time.DateTime))
-	if st.Type != "" {
-		fmt.Fprintf(b, "Type: %s\n", view.OneLine(st.Type))
-	}
+	p.title("", "Checkpoints of "+view.Named(st.PRD, st.Title))
+	facts := []fact{{"Session", state.ShortSession(st.Session), view.None}, {"Created", when(o.Now, st.CreatedAt), view.None}, {"Type", st.Type, view.None}}
 	if st.Review != nil {
-		fmt.Fprintf(b, "Review: %s\n", view.OneLine(st.Review.Describe()))
+		facts = append(facts, fact{"Review", st.Review.Describe(), view.None})
 	}
 	if at.Place != disk.PlaceCurrent {
-		fmt.Fprintf(b, "Status: %s, archived in %s\n", st.Status, cmdline.Display(at.Dir))
+		facts = append(facts, fact{"Status", fmt.Sprintf("%s, archived in %s", st.Status, cmdline.Display(at.Dir)), view.None})
 	}
-	b.WriteString("\n")
-	if len(st.Checkpoints) == 0 && st.EmptiedSeq > 0 {
-		b.WriteString("There are none any more: they were deleted when the session completed.\n")
-	} else if len(st.Checkpoints) == 0 {
-		b.WriteString("There are none: checkpoints are switched off, none was due yet, or they were removed.\n")
-	} else {
-		writeCheckpointTable(b, at)
+	p.facts(facts...)
+	p.Printf("\n")
+	switch {
+	case len(st.Checkpoints) == 0 && st.EmptiedSeq > 0:
+		p.Printf("There are none any more: they were deleted when the session completed.\n")
+	case len(st.Checkpoints) == 0:
+		p.Printf("There are none: checkpoints are switched off, none was due yet, or they were removed.\n")
+	default:
+		writeCheckpointTable(p, cmdline, at, o)
 	}
-	writeRollbackHistory(b, st)
-	if at.Place == disk.PlaceCurrent && commands && len(st.Checkpoints) > 0 {
-		writeListCommands(b, cmdline, st)
+	writeRollbackHistory(p, st)
+	if at.Place == disk.PlaceCurrent && o.Commands && len(st.Checkpoints) > 0 {
+		writeListCommands(p, cmdline, st)
 	}
-	fmt.Fprintf(b, "%s\n", rule)
 }
 
-// typicalRow is the approximate length of a checkpoint's row in a list, in bytes.
-const typicalRow = 128
+// when returns a time, and how long ago it was.
+func when(now, t time.Time) string {
+	return fmt.Sprintf("%s (%s)", t.UTC().Format(time.DateTime), view.Ago(now, t))
+}
 
-func writeCheckpointTable(b *strings.Builder, at reader.StoredSession) {
+// aroundTable is how many rows of a screen a list needs besides its checkpoints.
+const aroundTable = 12
+
+func writeCheckpointTable(p *page, cmdline advice.CommandLine, at reader.StoredSession, o ListOptions) {
 	st, names := at.State, map[string]string{}
 	if at.Place == disk.PlaceCurrent { // names such as latest stand for checkpoints of the current session only
 		names = st.Names()
 	}
-	b.Grow(len(st.Checkpoints) * typicalRow)
-	rows := make([]byte, 0, len(st.Checkpoints)*typicalRow)
-	spent := ""
-	if !st.Spent.Reported().IsZero() {
-		spent = "SPENT\t"
+	spent := !st.Spent.Reported().IsZero()
+	head := []view.Cell{{Text: "NAME"}, {Text: "CHECKPOINT ID"}, {Text: "STEP"}, {Text: "TRIGGER"}, {Text: "CREATED"}, {Text: "FILES"}}
+	if spent {
+		head = append(head, view.Cell{Text: "SPENT"})
 	}
-	rows = append(rows, "NAME\tCHECKPOINT ID\tSTEP\tTRIGGER\tTIMESTAMP\tFILES\t"+spent+"STATUS\n"...)
-	currentListed := false
-	for _, c := range st.Checkpoints {
-		rows = appendRow(rows, cmp.Or(names[c.ID], "-"), c, spent != "", c.ID == st.Current)
-		currentListed = currentListed || c.ID == st.Current
+	rows := [][]view.Cell{append(head, view.Cell{Text: "STATUS"})}
+	hide := 0 // how many of the older ones are not listed
+	if room := max(o.Rows-aroundTable, 1); o.Rows > 0 && len(st.Checkpoints) > room {
+		hide = len(st.Checkpoints) - room
 	}
-	alignColumns(b, rows)
+	currentListed, hidden := false, 0
+	for i, c := range st.Checkpoints {
+		current := c.ID == st.Current
+		currentListed = currentListed || current
+		if i < hide && !current && !c.Pinned && c.Damage == nil {
+			hidden++
+			continue
+		}
+		rows = append(rows, checkpointRow(o.Now, cmp.Or(names[c.ID], "-"), c, spent, current))
+	}
+	p.Table("", rows)
+	if hidden > 0 {
+		p.Printf("%s\n", p.Paint(view.Dim, fmt.Sprintf("%s not listed; `%s` lists all", view.Plural(hidden, "older checkpoint"), cmdline.Command("checkpoint list "+st.PRD+" --all"))))
+	}
 	if !currentListed {
-		b.WriteString("The session is past all of these checkpoints: its newest one was removed or skipped.\n")
+		p.Printf("The session is past all of these checkpoints: its newest one was removed or skipped.\n")
 	}
 }
 
-// appendRow appends the row of a checkpoint. It appends to bytes for speed, since a
-// session may have many checkpoints.
-func appendRow(b []byte, name string, c *state.CheckpointRef, spent, current bool) []byte {
-	for _, cell := range []string{name, c.ID, stepLabel(c), string(c.Trigger)} {
-		b = append(append(b, cell...), '\t')
+// checkpointRow returns the row of a checkpoint.
+func checkpointRow(now time.Time, name string, c *state.CheckpointRef, spent, current bool) []view.Cell {
+	status := listStatus(c, current)
+	style := styleOfMark(status)
+	if c.InvalidatedBy != "" && c.Damage == nil {
+		style = view.Dim
 	}
-	b = append(c.CreatedAt.UTC().AppendFormat(b, time.DateTime), '\t')
-	b = append(append(b, changed(c)...), '\t')
+	row := []view.Cell{{Text: name}, {Text: c.ID}, {Text: stepLabel(c)}, {Text: string(c.Trigger)}, {Text: view.Ago(now, c.CreatedAt)}, {Text: changed(c)}}
 	if spent {
-		b = append(append(b, cmp.Or(c.Spent.String(), "-")...), '\t')
+		row = append(row, view.Cell{Text: cmp.Or(c.Spent.String(), "-")})
 	}
-	return append(append(b, listStatus(c, current)...), '\n')
+	return append(row, view.Cell{Text: status, Style: style})
 }
 
 // listStatus returns the status of a checkpoint in a list.
@@ -211,30 +233,30 @@ func changed(c *state.CheckpointRef) string {
 	return fmt.Sprintf("+%d ~%d", c.Created, c.Modified)
 }
 
-func writeRollbackHistory(b *strings.Builder, st *state.State) {
+func writeRollbackHistory(p *page, st *state.State) {
 	if len(st.Rollbacks) > 0 {
-		b.WriteString("\nRollbacks:\n")
+		p.heading("Rollbacks")
 	}
 	for _, r := range st.Rollbacks {
-		fmt.Fprintf(b, "- %s: step %d → %d, %s", r.At.UTC().Format(time.DateTime), r.FromStep, r.ToStep, r.To)
+		p.Printf("- %s: step %d → %d, %s", r.At.UTC().Format(time.DateTime), r.FromStep, r.ToStep, r.To)
 		if r.Scope != state.RollbackAll {
-			fmt.Fprintf(b, ", %s only", r.Scope)
+			p.Printf(", %s only", r.Scope)
 		}
 		if r.Reason != "" {
-			fmt.Fprintf(b, ": %s", view.OneLine(string(r.Reason)))
+			p.Printf(": %s", r.Reason)
 		}
 		if r.Error != "" {
-			fmt.Fprintf(b, " (failed: %s)", view.OneLine(string(r.Error)))
+			p.Printf(" (%s)", p.Paint(view.Red, "failed: "+string(r.Error)))
 		}
-		b.WriteString("\n")
+		p.Printf("\n")
 	}
 	if r := st.Rollback; r != nil {
-		fmt.Fprintf(b, "\nA rollback to %s was begun and is not finished.\n", r.To)
+		p.Printf("\n! A rollback to %s was begun and is not finished.\n", r.To)
 	}
 }
 
 // writeListCommands lists commands to type next, with checkpoints of the session.
-func writeListCommands(b *strings.Builder, cmdline advice.CommandLine, st *state.State) {
+func writeListCommands(p *page, cmdline advice.CommandLine, st *state.State) {
 	to := "latest"
 	if _, err := st.FindCheckpoint("latest~1"); err == nil {
 		to = "latest~1"
@@ -242,8 +264,8 @@ func writeListCommands(b *strings.Builder, cmdline advice.CommandLine, st *state
 	if ref, err := st.FindCheckpoint(to); err == nil {
 		to = ref.ID
 	}
-	b.WriteString("\nCommands:\n")
-	advice.WriteSuggestions(b, cmdline,
+	p.heading("Commands")
+	p.commands(cmdline,
 		advice.Suggest("checkpoint rollback "+st.PRD+" "+to, "go back to it"),
 		advice.Suggest("checkpoint show "+st.PRD+" "+to, "show what it holds"),
 		advice.Suggest("checkpoint diff "+st.PRD+" "+to, "compare it with the current state"))

@@ -152,28 +152,27 @@ func (p *Prune) Report() PruneReport {
 
 // Write shows a prune. ahead says that nothing has been removed yet.
 func (p *Prune) Write(w io.Writer, cmdline advice.CommandLine, ahead bool) error {
-	var b strings.Builder
+	b := newPage(w)
 	checkpoints, sessions := p.Count()
 	if checkpoints+sessions+p.Objects.Count() == 0 {
 		b.WriteString("Nothing to remove\n")
 	}
 	for _, plan := range p.Pruned {
-		writePruned(&b, plan, ahead)
+		writePruned(b, plan, ahead)
 		if p.Reasons {
-			writeKept(&b, plan)
+			writeKept(b, plan)
 		}
 	}
-	p.Objects.writeTo(&b, ahead)
-	p.writeForeign(&b, cmdline)
+	p.Objects.writeTo(b, ahead)
+	p.writeForeign(b, cmdline)
 	for prd := range p.Owned {
-		fmt.Fprintf(&b, "%s was skipped: a run is using it\n", prd)
+		fmt.Fprintf(b, "%s was skipped: a run is using it\n", prd)
 	}
-	_, err := io.WriteString(w, b.String())
-	return err
+	return b.end()
 }
 
 // writePruned lists the checkpoints and sessions removed from a PRD, with reasons.
-func writePruned(b *strings.Builder, p *prune.Pruned, ahead bool) {
+func writePruned(b *page, p *prune.Pruned, ahead bool) {
 	verb := "Removed"
 	if ahead {
 		verb = "Would remove"
@@ -202,7 +201,7 @@ func freedBytes(p *prune.Pruned) string {
 }
 
 // writeKept prints why the other checkpoints stay, for a user who gave an age.
-func writeKept(b *strings.Builder, p *prune.Pruned) {
+func writeKept(b *page, p *prune.Pruned) {
 	if len(p.Keeps) > 0 {
 		fmt.Fprintf(b, "Would keep %s of %s:\n", view.Plural(len(p.Keeps), "checkpoint"), p.PRD)
 	}
@@ -214,17 +213,17 @@ func writeKept(b *strings.Builder, p *prune.Pruned) {
 // Retention lists the checkpoints that retention removed at the end of a run, and the
 // steps and rollbacks that can no longer be reached or undone.
 func Retention(w io.Writer, p *prune.Pruned) {
-	var b strings.Builder
+	b := newPage(w)
 	if n := len(p.Checkpoints); n > 0 {
-		fmt.Fprintf(&b, "Retention removed %s%s, keeping %d:\n", view.Plural(n, "checkpoint"), freedBytes(p), p.Kept)
+		fmt.Fprintf(b, "Retention removed %s%s, keeping %d:\n", view.Plural(n, "checkpoint"), freedBytes(p), p.Kept)
 	}
-	writeRemoved(&b, p, "Retention removed")
+	writeRemoved(b, p, "Retention removed")
 	fmt.Fprint(w, b.String())
 }
 
 // writeRemoved lists the checkpoints and sessions that are removed, with reasons, and the
 // steps and rollbacks that can no longer be reached or undone.
-func writeRemoved(b *strings.Builder, p *prune.Pruned, verb string) {
+func writeRemoved(b *page, p *prune.Pruned, verb string) {
 	for _, c := range p.Checkpoints {
 		fmt.Fprintf(b, "  - %s: %s\n", c.ID, c.Why)
 	}
@@ -236,7 +235,7 @@ func writeRemoved(b *strings.Builder, p *prune.Pruned, verb string) {
 	}
 }
 
-func (c *Collection) writeTo(b *strings.Builder, ahead bool) {
+func (c *Collection) writeTo(b *page, ahead bool) {
 	verb := "Collected"
 	if ahead {
 		verb = "Would collect"
@@ -283,7 +282,7 @@ func newForeignRefs(of prune.ForeignRefs) foreignRefs {
 	return foreignRefs{ID: of.ID, GitRefs: append([]string{}, of.Refs...), Needed: append([]string{}, of.Kept...)}
 }
 
-func (p *Prune) writeForeign(b *strings.Builder, cmdline advice.CommandLine) {
+func (p *Prune) writeForeign(b *page, cmdline advice.CommandLine) {
 	for _, of := range p.Foreign {
 		fmt.Fprintf(b, "! %s in git of another state directory, %s: if that is gone, `%s` removes what is not needed here\n",
 			view.Plural(len(of.Refs), "capture"), of.ID, cmdline.Command("checkpoint prune --refs-of "+of.ID))
@@ -301,13 +300,12 @@ func PrunedRefs(w io.Writer, of prune.ForeignRefs, dryRun bool) error {
 	if dryRun {
 		verb = "Would remove"
 	}
-	var b strings.Builder
-	fmt.Fprintf(&b, "%s %s of %s from git\n", verb, view.Plural(len(of.Refs)-len(of.Kept), "capture"), of.ID)
+	b := newPage(w)
+	fmt.Fprintf(b, "%s %s of %s from git\n", verb, view.Plural(len(of.Refs)-len(of.Kept), "capture"), of.ID)
 	for _, ref := range of.Kept {
-		fmt.Fprintf(&b, "  = %s: a session here needs it, until its next capture keeps it under a name of its own\n", ref)
+		fmt.Fprintf(b, "  = %s: a session here needs it, until its next capture keeps it under a name of its own\n", ref)
 	}
-	_, err := io.WriteString(w, b.String())
-	return err
+	return b.end()
 }
 
 // NewDeleteReport returns the JSON form of checkpoints that were deleted.
@@ -318,14 +316,13 @@ func NewDeleteReport(p *prune.Pruned, objects *Collection, dryRun bool) PruneRep
 // Deleted shows which checkpoints were deleted. resume are commands that resume the
 // session without them.
 func Deleted(w io.Writer, cmdline advice.CommandLine, p *prune.Pruned, objects *Collection, dryRun bool, resume ...advice.Suggestion) error {
-	var b strings.Builder
-	writePruned(&b, p, dryRun)
+	b := newPage(w)
+	writePruned(b, p, dryRun)
 	for _, s := range resume {
-		fmt.Fprintf(&b, "The session can still be resumed, from its journal: %s\n", cmdline.Command(s.Command))
+		fmt.Fprintf(b, "The session can still be resumed, from its journal: %s\n", cmdline.Command(s.Command))
 	}
-	objects.writeTo(&b, dryRun)
-	_, err := io.WriteString(w, b.String())
-	return err
+	objects.writeTo(b, dryRun)
+	return b.end()
 }
 
 // NewDeletedSessionReport returns the JSON form of a session that was deleted.
@@ -339,17 +336,15 @@ func DeletedSession(w io.Writer, prd, what string, objects *Collection, dryRun b
 	if dryRun {
 		verb = "Would delete"
 	}
-	var b strings.Builder
-	fmt.Fprintf(&b, "%s the session of %s (%s)\n", verb, prd, what)
-	objects.writeTo(&b, dryRun)
-	_, err := io.WriteString(w, b.String())
-	return err
+	b := newPage(w)
+	fmt.Fprintf(b, "%s the session of %s (%s)\n", verb, prd, what)
+	objects.writeTo(b, dryRun)
+	return b.end()
 }
 
 // DeletePreview shows which checkpoints would be deleted, before the user is asked.
 func DeletePreview(w io.Writer, p *prune.Pruned) error {
-	var b strings.Builder
-	writePruned(&b, p, true)
-	_, err := io.WriteString(w, b.String())
-	return err
+	b := newPage(w)
+	writePruned(b, p, true)
+	return b.end()
 }

@@ -134,9 +134,9 @@ func RebuiltJournal(w io.Writer, cmdline advice.CommandLine, prd string, r *repa
 		fmt.Fprintf(w, "! %s must happen only once and may have happened: it becomes uncertain\n", view.OneLine(name))
 	}
 	if r.Kept != "" {
-		var b strings.Builder
-		advice.WriteSuggestions(&b, cmdline, advice.Suggest("status "+prd, "show its state"))
-		advice.WriteSuggestions(&b, cmdline, advice.Resume(r.State(), "", "resume from there")...)
+		b := newPage(w)
+		advice.WriteSuggestions(b, cmdline, advice.Suggest("status "+prd, "show its state"))
+		advice.WriteSuggestions(b, cmdline, advice.Resume(r.State(), "", "resume from there")...)
 		fmt.Fprintf(w, "The old files are kept in %s\nNext:\n%s", cmdline.Display(r.Kept), b.String())
 	}
 }

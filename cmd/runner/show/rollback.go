@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 	"time"
 
@@ -80,40 +81,43 @@ func NewRollbackPreviewReport(prd string, plan *rollback.Plan) RollbackPreviewRe
 
 // RollbackPreview shows what a rollback would do.
 func RollbackPreview(w io.Writer, prd string, plan *rollback.Plan) error {
-	var b strings.Builder
-	fmt.Fprintf(&b, "⚠️  ROLLBACK CONFIRMATION\n%s\n\n", rule)
-	fmt.Fprintf(&b, "Rolling %s back to: %s\nTarget step: %s\nCurrent step: %d\n", prd, plan.Target.ID, stepLabel(plan.Target), plan.Step)
-	if plan.Undoes != "" {
-		fmt.Fprintf(&b, "This undoes the rollback %s\n", plan.Undoes)
-	}
-	b.WriteString("\nThis will:\n")
+	b := newPage(w)
+	b.title("!", fmt.Sprintf("Roll %s back to %s", prd, plan.Target.ID))
+	b.facts(fact{"Target step", stepLabel(plan.Target), view.None}, fact{"Current step", strconv.Itoa(plan.Step), view.None}, fact{"Undoes", undoes(plan.Undoes), view.None})
+	b.heading("This will")
 	if plan.Finish != nil {
-		UnfinishedRollback(&b, "  ! ", plan.Finish)
+		UnfinishedRollback(b, "  ! ", plan.Finish)
 	}
 	if plan.Earlier != nil {
 		for _, line := range earlierLines(plan.Earlier) {
-			fmt.Fprintf(&b, "  ! %s\n", line)
+			fmt.Fprintf(b, "  ! %s\n", line)
 		}
 	}
 	if plan.Scope != state.RollbackFiles {
-		writeDiscards(&b, plan)
+		writeDiscards(b, plan)
 	}
 	if plan.Scope != state.RollbackState {
-		writeFileChanges(&b, plan)
+		writeFileChanges(b, plan)
 	}
 	switch {
 	case plan.Branch == "":
 	case plan.Git != nil && !plan.Git.Absent:
-		fmt.Fprintf(&b, "  ! Refused while %s is checked out: it resets the branch %s\n", plan.Branch, cmp.Or(plan.Git.Branch, "(detached)"))
+		fmt.Fprintf(b, "  ! Refused while %s is checked out: it resets the branch %s\n", plan.Branch, cmp.Or(plan.Git.Branch, "(detached)"))
 	default:
-		fmt.Fprintf(&b, "  ! The checkpoint is of the branch %s, and %s is checked out\n", cmp.Or(string(plan.Target.Git.Branch), "(detached)"), plan.Branch)
+		fmt.Fprintf(b, "  ! The checkpoint is of the branch %s, and %s is checked out\n", cmp.Or(string(plan.Target.Git.Branch), "(detached)"), plan.Branch)
 	}
 	if g := plan.Git; g != nil {
-		writeReset(&b, g)
+		writeReset(b, g)
 	}
-	fmt.Fprintf(&b, "%s\n", rule)
-	_, err := io.WriteString(w, b.String())
-	return err
+	return b.end()
+}
+
+// undoes describes the rollback that another one undoes, "" if it undoes none.
+func undoes(id string) string {
+	if id == "" {
+		return ""
+	}
+	return "the rollback " + id
 }
 
 // leftAlone lists the files that a rollback does not change.
@@ -185,7 +189,7 @@ type gitReset struct {
 }
 
 // writeReset shows what a rollback does to the branch.
-func writeReset(b *strings.Builder, g *rollback.GitReset) {
+func writeReset(b *page, g *rollback.GitReset) {
 	const most = 20
 	if g.Absent {
 		fmt.Fprintf(b, "  ! The commit %s of the checkpoint is not in this repository: with --force the files come back, and the branch stays at %s\n", shortCommit(g.To), cmp.Or(shortCommit(g.From), "no commit"))
@@ -202,7 +206,7 @@ func writeReset(b *strings.Builder, g *rollback.GitReset) {
 	fmt.Fprintf(b, "\nGit changes:\n  - Current: %s\n  - Target:  %s\n", shortCommit(g.From), shortCommit(g.To))
 }
 
-func writeDiscards(b *strings.Builder, plan *rollback.Plan) {
+func writeDiscards(b *page, plan *rollback.Plan) {
 	if len(plan.Discards) == 0 {
 		b.WriteString("  - Discard no completed workstream\n")
 	}
@@ -218,7 +222,7 @@ func writeDiscards(b *strings.Builder, plan *rollback.Plan) {
 }
 
 // writeFileChanges counts the changes of files, and lists the first.
-func writeFileChanges(b *strings.Builder, plan *rollback.Plan) {
+func writeFileChanges(b *page, plan *rollback.Plan) {
 	const most = 20
 	count := map[workspace.ChangeKind]int{}
 	for _, c := range plan.Changes {
@@ -259,7 +263,7 @@ func writeFileChanges(b *strings.Builder, plan *rollback.Plan) {
 }
 
 // writeLosses lists the artifacts that sessions of other PRDs lose, a line for each PRD.
-func writeLosses(b *strings.Builder, mark, verb string, losses []rollback.Loss) {
+func writeLosses(b *page, mark, verb string, losses []rollback.Loss) {
 	for _, l := range losses {
 		fmt.Fprintf(b, "%s%s, whose session is %s, %s %s: %s\n", mark, l.PRD, strings.ReplaceAll(string(l.Status), "_", " "), verb,
 			view.Plural(len(l.Files), "artifact"), someFiles(l.Files))
@@ -281,7 +285,7 @@ func someFiles(paths []state.Text) string {
 }
 
 // writeLeftAlone lists the files that a rollback does not change, a line each.
-func writeLeftAlone(b *strings.Builder, so string, l rollback.Untouched) {
+func writeLeftAlone(b *page, so string, l rollback.Untouched) {
 	for _, path := range l.LeftOut {
 		fmt.Fprintf(b, "%s looks sensitive or holds a sensitive value: %s\n", so, view.OneLine(path))
 	}
@@ -322,36 +326,37 @@ func NewRollbackReport(prd string, st *state.State, done *rollback.Result) Rollb
 // RolledBack shows what a rollback did. given holds the flags that set variables of
 // the pipeline.
 func RolledBack(w io.Writer, cmdline advice.CommandLine, given string, st *state.State, done *rollback.Result) error {
-	var b strings.Builder
-	fmt.Fprintf(&b, "✓ ROLLBACK COMPLETE\n%s\n\nRestored to: %s\nCurrent step: %d\n\n", rule, done.To, st.CurrentStep())
+	b := newPage(w)
+	b.title("✓", fmt.Sprintf("Rolled %s back to %s", st.PRD, done.To))
+	b.facts(fact{"Current step", strconv.Itoa(st.CurrentStep()), view.None})
 	if done.Scope != state.RollbackFiles {
-		fmt.Fprintf(&b, "State restored:\n- Status: %s\n- Progress: %s\n", st.Status, Progress(st))
+		b.heading("State restored")
+		b.Printf("- Status: %s\n- Progress: %s\n", st.Status, Progress(st))
 		if done.StateSeq > 0 {
 			b.WriteString("- It is the state at the last capture of the files\n")
 		}
 		if len(done.Again) > 0 {
-			fmt.Fprintf(&b, "- Runs again: %s\n", view.OneLine(strings.Join(done.Again, ", ")))
+			fmt.Fprintf(b, "- Runs again: %s\n", view.OneLine(strings.Join(done.Again, ", ")))
 		}
 	}
 	if done.Scope != state.RollbackState {
-		fmt.Fprintf(&b, "Files restored:\n- Written: %d\n- Deleted: %d\n", done.Written, done.Deleted)
+		b.heading("Files restored")
+		b.Printf("- Written: %d\n- Deleted: %d\n", done.Written, done.Deleted)
 	}
 	if done.Absent != "" {
-		fmt.Fprintf(&b, "- Git: the branch stays where it is, since commit %s is not in this repository\n", shortCommit(done.Absent))
+		fmt.Fprintf(b, "- Git: the branch stays where it is, since commit %s is not in this repository\n", shortCommit(done.Absent))
 	}
-	writeLosses(&b, "- ", "lost", done.Losses)
-	writeLeftAlone(&b, "- Left as it was, since it", done.Untouched)
+	writeLosses(b, "- ", "lost", done.Losses)
+	writeLeftAlone(b, "- Left as it was, since it", done.Untouched)
 	for _, path := range done.Skipped {
-		fmt.Fprintf(&b, "- Not restored: %s\n", view.OneLine(string(path)))
+		fmt.Fprintf(b, "- Not restored: %s\n", view.OneLine(string(path)))
 	}
-	fmt.Fprintf(&b, "\nInvalidated: %s.\n\nCommands:\n", view.Plural(len(done.Invalidated), "later checkpoint"))
-	advice.WriteSuggestions(&b, cmdline, advice.Resume(st, given, "resume from here")...)
-	advice.WriteSuggestions(&b, cmdline,
+	b.Printf("\nInvalidated: %s.\n", view.Plural(len(done.Invalidated), "later checkpoint"))
+	b.heading("Commands")
+	b.commands(cmdline, append(advice.Resume(st, given, "resume from here"),
 		advice.Suggest("checkpoint rollback "+st.PRD+" "+done.Safety, "undo this rollback"),
-		advice.Suggest("checkpoint list "+st.PRD, "list the checkpoints"))
-	fmt.Fprintf(&b, "%s\n", rule)
-	_, err := io.WriteString(w, b.String())
-	return err
+		advice.Suggest("checkpoint list "+st.PRD, "list the checkpoints"))...)
+	return b.end()
 }
 
 // Progress returns the number of the last phase that is done, and the number of phases.
@@ -412,7 +417,7 @@ func editedSummary(edited []state.Text) string {
 
 // UnfinishedRollback shows what finishing a rollback does to files that were edited
 // since. Each line has the prefix.
-func UnfinishedRollback(b *strings.Builder, prefix string, f *rollback.FinishPlan) {
+func UnfinishedRollback(b io.Writer, prefix string, f *rollback.FinishPlan) {
 	fmt.Fprintf(b, "%sFirst, the rollback to %s that was cut short is finished\n", prefix, f.To)
 	for _, line := range editedLines(f.Edited) {
 		fmt.Fprintf(b, "%s  %s\n", strings.Repeat(" ", len(prefix)), line)
@@ -441,31 +446,31 @@ func editedLines(edited []string) []string {
 // RollbackFailed shows the session and the files as a failed rollback left them, and
 // what can be done.
 func RollbackFailed(w io.Writer, cmdline advice.CommandLine, given string, st *state.State, failed *rollback.Error) error {
-	var b strings.Builder
-	fmt.Fprintf(&b, "⚠️  ROLLBACK FAILED\n%s\n\nTarget: %s\nError: %v\n\nCurrent state:\n", rule, failed.To, failed.Err)
+	b := newPage(w)
+	b.title("✗", fmt.Sprintf("Rollback of %s to %s failed", st.PRD, failed.To))
+	b.facts(fact{"Error", failed.Err.Error(), view.Red})
+	b.heading("Current state")
 	if failed.Undone {
 		b.WriteString("- Files: as they were before\n")
 	} else {
-		fmt.Fprintf(&b, "- Files: partly restored; restoring the earlier ones failed, too: %v\n", failed.UndoFail)
+		fmt.Fprintf(b, "- Files: partly restored; restoring the earlier ones failed, too: %v\n", failed.UndoFail)
 	}
-	fmt.Fprintf(&b, "- Session step: %d\n", failed.Step)
+	fmt.Fprintf(b, "- Session step: %d\n", failed.Step)
 	if failed.Commit != "" {
-		fmt.Fprintf(&b, "- Git branch: %s\n- Git commit: %s\n", cmp.Or(failed.Branch, "(detached)"), failed.Commit)
+		fmt.Fprintf(b, "- Git branch: %s\n- Git commit: %s\n", cmp.Or(failed.Branch, "(detached)"), failed.Commit)
 	}
 	if failed.Status != "" {
-		fmt.Fprintf(&b, "- Git status:\n%s\n", indent(failed.Status))
+		fmt.Fprintf(b, "- Git status:\n%s\n", indent(failed.Status))
 	}
-	b.WriteString("\nRecovery options:\n")
+	b.heading("Recovery options")
+	var options []advice.Suggestion
 	if advice.IsA[*workspace.MissingError](failed) || advice.IsA[*workspace.ObstructedError](failed) { // --force leaves out only missing and obstructed files
-		advice.WriteSuggestions(&b, cmdline, advice.Suggest("checkpoint rollback "+st.PRD+" "+failed.To+" --force", "roll back without what can't be restored"))
+		options = append(options, advice.Suggest("checkpoint rollback "+st.PRD+" "+failed.To+" --force", "roll back without what can't be restored"))
 	}
-	advice.WriteSuggestions(&b, cmdline,
-		advice.Suggest("checkpoint rollback "+st.PRD+" "+failed.To+" --manual", "print the commands that do it by hand"))
-	advice.WriteSuggestions(&b, cmdline, advice.Resume(st, given, "resume from the current state")...)
-	advice.WriteSuggestions(&b, cmdline, advice.Abandon(st, "give the session up")...)
-	fmt.Fprintf(&b, "%s\n", rule)
-	_, err := io.WriteString(w, b.String())
-	return err
+	options = append(options, advice.Suggest("checkpoint rollback "+st.PRD+" "+failed.To+" --manual", "print the commands that do it by hand"))
+	options = append(options, advice.Resume(st, given, "resume from the current state")...)
+	b.commands(cmdline, append(options, advice.Abandon(st, "give the session up")...)...)
+	return b.end()
 }
 
 func indent(text string) string {

@@ -6,7 +6,6 @@ import (
 	"io"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"go.yaml.in/yaml/v3"
@@ -165,50 +164,48 @@ func inBlocks(n *yaml.Node) {
 
 // SafetyCreated shows a new safety checkpoint.
 func SafetyCreated(w io.Writer, r SafetyCreatedReport) error {
-	var b strings.Builder
-	fmt.Fprintf(&b, "Created: %s\n", r.Checkpoint.ID)
-	writeSafety(&b, r)
-	fmt.Fprintf(&b, "\nRestore it with: %s\n", r.Checkpoint.RestoreCommand)
-	_, err := io.WriteString(w, b.String())
-	return err
+	b := newPage(w)
+	fmt.Fprintf(b, "Created: %s\n", r.Checkpoint.ID)
+	writeSafety(b, r)
+	fmt.Fprintf(b, "\nRestore it with: %s\n", r.Checkpoint.RestoreCommand)
+	return b.end()
 }
 
 // Safety shows a safety checkpoint.
 func Safety(w io.Writer, r SafetyCreatedReport) error {
-	var b strings.Builder
-	fmt.Fprintf(&b, "%s\n", r.Checkpoint.ID)
-	writeSafety(&b, r)
+	b := newPage(w)
+	fmt.Fprintf(b, "%s\n", r.Checkpoint.ID)
+	writeSafety(b, r)
 	if len(r.Checkpoint.Scope.Files) > 0 {
 		b.WriteString("\nFiles:\n")
 		for _, path := range r.Checkpoint.Scope.Files {
-			fmt.Fprintf(&b, "  %s\n", view.OneLine(string(path)))
+			fmt.Fprintf(b, "  %s\n", view.OneLine(string(path)))
 		}
 	}
 	for _, key := range r.Checkpoint.Scope.StateKeys {
-		fmt.Fprintf(&b, "  key %s\n", key)
+		fmt.Fprintf(b, "  key %s\n", key)
 	}
 	for _, db := range r.Checkpoint.Scope.Databases {
-		fmt.Fprintf(&b, "  database %s, %s %s, as a %s\n", db.Name, db.Driver, view.OneLine(string(db.Identity)), db.Method)
+		fmt.Fprintf(b, "  database %s, %s %s, as a %s\n", db.Name, db.Driver, view.OneLine(string(db.Identity)), db.Method)
 	}
 	for _, done := range r.Restores {
-		fmt.Fprintf(&b, "\nRestored: %s, %s\n", done.At.UTC().Format(time.DateTime)+" UTC", newRestored(&done).describe())
+		fmt.Fprintf(b, "\nRestored: %s, %s\n", done.At.UTC().Format(time.DateTime)+" UTC", newRestored(&done).describe())
 		if done.Undo != "" {
-			fmt.Fprintf(&b, "  %s has what was there before\n", done.Undo)
+			fmt.Fprintf(b, "  %s has what was there before\n", done.Undo)
 		}
 	}
-	fmt.Fprintf(&b, "\nRestore: %s\n", r.Checkpoint.RestoreCommand)
+	fmt.Fprintf(b, "\nRestore: %s\n", r.Checkpoint.RestoreCommand)
 	b.WriteString("\nWithout Runner, in the workspace:\n")
 	for _, command := range r.Checkpoint.PlainCommands {
-		fmt.Fprintf(&b, "  %s\n", view.OneLine(string(command)))
+		fmt.Fprintf(b, "  %s\n", view.OneLine(string(command)))
 	}
 	for _, limit := range r.Checkpoint.PlainLimits {
-		fmt.Fprintf(&b, "  - %s\n", view.OneLine(string(limit)))
+		fmt.Fprintf(b, "  - %s\n", view.OneLine(string(limit)))
 	}
-	_, err := io.WriteString(w, b.String())
-	return err
+	return b.end()
 }
 
-func writeSafety(b *strings.Builder, r SafetyCreatedReport) {
+func writeSafety(b *page, r SafetyCreatedReport) {
 	c := r.Checkpoint
 	fmt.Fprintf(b, "  Type:       %s\n", c.Type)
 	if c.Reason != "" {

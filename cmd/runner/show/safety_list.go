@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"io"
-	"strings"
 	"time"
 
 	"prdrunner/checkpoint"
@@ -72,15 +71,15 @@ func NewSafetyListReport(all []*safety.Checkpoint, unread []safety.Unread, half 
 
 // SafetyList shows a list of safety checkpoints.
 func SafetyList(w io.Writer, cmdline advice.CommandLine, r SafetyListReport) error {
-	var b strings.Builder
+	b := newPage(w)
 	if len(r.Checkpoints)+len(r.Damaged) == 0 {
 		b.WriteString("There are no safety checkpoints\n")
 	}
 	for _, c := range r.Checkpoints {
-		fmt.Fprintf(&b, "%s  %-11s  %s", c.ID, c.Type, view.OneLine(c.Summary))
+		fmt.Fprintf(b, "%s  %-11s  %s", c.ID, c.Type, view.OneLine(c.Summary))
 		switch {
 		case c.NeededBy != nil:
-			fmt.Fprintf(&b, "  needed by %s of %s", c.NeededBy.Workstream, c.NeededBy.PRD)
+			fmt.Fprintf(b, "  needed by %s of %s", c.NeededBy.Workstream, c.NeededBy.PRD)
 		case c.Expired:
 			b.WriteString("  expired")
 		case c.Expiry != nil:
@@ -91,14 +90,13 @@ func SafetyList(w io.Writer, cmdline advice.CommandLine, r SafetyListReport) err
 		}
 		b.WriteString("\n")
 		if c.Restoring {
-			fmt.Fprintf(&b, "  its restore was interrupted; %s\n", cmdline.Localize(advice.UnfinishedRestore(*r.interrupted)))
+			fmt.Fprintf(b, "  its restore was interrupted; %s\n", cmdline.Localize(advice.UnfinishedRestore(*r.interrupted)))
 		}
 	}
 	for _, d := range r.Damaged {
-		fmt.Fprintf(&b, "%s  damaged: %s\n", d.ID, view.OneLine(string(d.Error)))
+		fmt.Fprintf(b, "%s  damaged: %s\n", d.ID, view.OneLine(string(d.Error)))
 	}
-	_, err := io.WriteString(w, b.String())
-	return err
+	return b.end()
 }
 
 // SafetyRemovedReport is what `safety delete --json` and `safety prune --json` print.
@@ -120,22 +118,21 @@ func NewSafetyRemovedReport(removed []*safety.Checkpoint, unfinished []string, k
 
 // SafetyRemoved shows a removal.
 func SafetyRemoved(w io.Writer, r SafetyRemovedReport) error {
-	var b strings.Builder
+	b := newPage(w)
 	word := "Removed"
 	if r.DryRun {
 		word = "Would remove"
 	}
 	for _, c := range r.Removed {
-		fmt.Fprintf(&b, "%s: %s, %s\n", word, c.ID, cmp.Or(view.OneLine(c.Summary), "whose record is damaged"))
+		fmt.Fprintf(b, "%s: %s, %s\n", word, c.ID, cmp.Or(view.OneLine(c.Summary), "whose record is damaged"))
 	}
 	for _, id := range r.Unfinished {
-		fmt.Fprintf(&b, "%s: %s, which has no record: it was never finished, or its record was lost\n", word, id)
+		fmt.Fprintf(b, "%s: %s, which has no record: it was never finished, or its record was lost\n", word, id)
 	}
 	if b.Len() == 0 {
-		fmt.Fprintf(&b, "Nothing to remove; %s kept\n", view.Plural(r.Kept, "safety checkpoint"))
+		fmt.Fprintf(b, "Nothing to remove; %s kept\n", view.Plural(r.Kept, "safety checkpoint"))
 	}
-	_, err := io.WriteString(w, b.String())
-	return err
+	return b.end()
 }
 
 // SafetyVerifyReport is what `safety verify --json` prints.
@@ -171,23 +168,22 @@ func NewSafetyVerifyReport(c *safety.Checkpoint, v *safety.Verified) SafetyVerif
 
 // SafetyVerified shows a verification.
 func SafetyVerified(w io.Writer, r SafetyVerifyReport) error {
-	var b strings.Builder
+	b := newPage(w)
 	for _, m := range r.Missing {
-		fmt.Fprintf(&b, "✗ %s: %s\n", view.OneLine(string(m.Path)), view.OneLine(string(m.Reason)))
+		fmt.Fprintf(b, "✗ %s: %s\n", view.OneLine(string(m.Path)), view.OneLine(string(m.Reason)))
 	}
 	for _, lost := range r.Refs {
-		fmt.Fprintf(&b, "✗ git has no reference %[1]s to the commit %[2]s, which git gc may therefore remove; `git update-ref %[1]s %[2]s` makes it again\n", lost.Ref, lost.Commit)
+		fmt.Fprintf(b, "✗ git has no reference %[1]s to the commit %[2]s, which git gc may therefore remove; `git update-ref %[1]s %[2]s` makes it again\n", lost.Ref, lost.Commit)
 	}
 	switch {
 	case r.OK:
-		fmt.Fprintf(&b, "✓ %s is whole: %s read, hash %s\n", r.Checkpoint, view.Plural(r.Contents, "content"), r.Hash)
+		fmt.Fprintf(b, "✓ %s is whole: %s read, hash %s\n", r.Checkpoint, view.Plural(r.Contents, "content"), r.Hash)
 	case !r.HashOK && len(r.Missing) == 0:
-		fmt.Fprintf(&b, "✗ %s: what it holds does not have the recorded hash %s\n", r.Checkpoint, r.Hash)
+		fmt.Fprintf(b, "✗ %s: what it holds does not have the recorded hash %s\n", r.Checkpoint, r.Hash)
 	case r.HashOK && len(r.Missing) == 0:
-		fmt.Fprintf(&b, "✗ %s can be restored, but only until git gc has run\n", r.Checkpoint)
+		fmt.Fprintf(b, "✗ %s can be restored, but only until git gc has run\n", r.Checkpoint)
 	default:
-		fmt.Fprintf(&b, "✗ %s can't be restored\n", r.Checkpoint)
+		fmt.Fprintf(b, "✗ %s can't be restored\n", r.Checkpoint)
 	}
-	_, err := io.WriteString(w, b.String())
-	return err
+	return b.end()
 }

@@ -123,12 +123,12 @@ func NewSafetyRestoreReport(p *safety.RestorePlan, done *safety.Restore) SafetyR
 
 // SafetyRestorePreview shows what a restore would change.
 func SafetyRestorePreview(w io.Writer, r SafetyRestoreReport) error {
-	var b strings.Builder
+	b := newPage(w)
 	const most = 20
-	fmt.Fprintf(&b, "Restoring %s:\n", r.Checkpoint)
+	fmt.Fprintf(b, "Restoring %s:\n", r.Checkpoint)
 	switch {
 	case r.GivesUp != "":
-		fmt.Fprintf(&b, "  gives up the interrupted restore of %s\n", r.GivesUp)
+		fmt.Fprintf(b, "  gives up the interrupted restore of %s\n", r.GivesUp)
 	case r.Completes:
 		b.WriteString("  completes a restore that was interrupted\n")
 	}
@@ -137,37 +137,36 @@ func SafetyRestorePreview(w io.Writer, r SafetyRestoreReport) error {
 	}
 	for i, c := range r.Files {
 		if i == most {
-			fmt.Fprintf(&b, "  … and %s more\n", view.Plural(len(r.Files)-most, "file"))
+			fmt.Fprintf(b, "  … and %s more\n", view.Plural(len(r.Files)-most, "file"))
 			break
 		}
-		fmt.Fprintf(&b, "  %s %s\n", changeMark(c.Kind), view.OneLine(string(c.Path)))
+		fmt.Fprintf(b, "  %s %s\n", changeMark(c.Kind), view.OneLine(string(c.Path)))
 	}
 	if len(r.Index) > 0 {
-		fmt.Fprintf(&b, "  ~ git's index, at %s\n", someFiles(r.Index))
+		fmt.Fprintf(b, "  ~ git's index, at %s\n", someFiles(r.Index))
 	}
 	for _, k := range r.Keys {
-		fmt.Fprintf(&b, "  ~ key %s\n", k.Key)
+		fmt.Fprintf(b, "  ~ key %s\n", k.Key)
 	}
 	for _, c := range r.Databases {
-		fmt.Fprintf(&b, "  ~ database %s: %s\n", c.Name, c.describe())
+		fmt.Fprintf(b, "  ~ database %s: %s\n", c.Name, c.describe())
 	}
-	writeProblemLines(&b, "! newer work:", r.Newer)
-	writeProblemLines(&b, "✗ cannot restore", r.Missing)
-	writeProblemLines(&b, "✗ cannot change", r.Blocked)
-	writeProblemLines(&b, "! cannot first copy", r.Uncopied)
-	writeNotInCheckpoint(&b, r.LeftAlone)
-	_, err := io.WriteString(w, b.String())
-	return err
+	writeProblemLines(b, "! newer work:", r.Newer)
+	writeProblemLines(b, "✗ cannot restore", r.Missing)
+	writeProblemLines(b, "✗ cannot change", r.Blocked)
+	writeProblemLines(b, "! cannot first copy", r.Uncopied)
+	writeNotInCheckpoint(b, r.LeftAlone)
+	return b.end()
 }
 
 // writeNotInCheckpoint names the files in scope of which the checkpoint has no copy.
-func writeNotInCheckpoint(b *strings.Builder, paths []state.Text) {
+func writeNotInCheckpoint(b *page, paths []state.Text) {
 	if len(paths) > 0 {
 		fmt.Fprintf(b, "  left as they are, since the checkpoint has no copy of them: %s\n", someFiles(paths))
 	}
 }
 
-func writeProblemLines(b *strings.Builder, what string, all []fileProblem) {
+func writeProblemLines(b *page, what string, all []fileProblem) {
 	for _, p := range all {
 		fmt.Fprintf(b, "  %s %s: %s\n", what, view.OneLine(string(p.Path)), view.OneLine(string(p.Reason)))
 	}
@@ -176,23 +175,22 @@ func writeProblemLines(b *strings.Builder, what string, all []fileProblem) {
 // SafetyRestored shows what a restore did. flags are those with which commands find the
 // databases.
 func SafetyRestored(w io.Writer, cmdline advice.CommandLine, flags string, r SafetyRestoreReport) error {
-	var b strings.Builder
-	fmt.Fprintf(&b, "Restored: %s, %s\n", r.Checkpoint, r.Done.describe())
+	b := newPage(w)
+	fmt.Fprintf(b, "Restored: %s, %s\n", r.Checkpoint, r.Done.describe())
 	if r.GivesUp != "" {
-		fmt.Fprintf(&b, "The interrupted restore of %s is given up: everything is as it was before\n", r.GivesUp)
+		fmt.Fprintf(b, "The interrupted restore of %s is given up: everything is as it was before\n", r.GivesUp)
 	}
 	if len(r.StagedBack) > 0 {
-		fmt.Fprintf(&b, "  the commits since stay on the branch; that their changes are taken back is staged: %s\n", someFiles(r.StagedBack))
+		fmt.Fprintf(b, "  the commits since stay on the branch; that their changes are taken back is staged: %s\n", someFiles(r.StagedBack))
 	}
-	writeNotInCheckpoint(&b, r.LeftAlone)
+	writeNotInCheckpoint(b, r.LeftAlone)
 	if r.Undo != "" {
-		fmt.Fprintf(&b, "Undo it with: %s\n", cmdline.Command("safety restore "+r.Undo+" --yes"+flags))
+		fmt.Fprintf(b, "Undo it with: %s\n", cmdline.Command("safety restore "+r.Undo+" --yes"+flags))
 	}
 	if len(r.UndoLacks) > 0 {
-		fmt.Fprintf(&b, "That does not bring back what was in %s, which could not be copied\n", someFiles(r.UndoLacks))
+		fmt.Fprintf(b, "That does not bring back what was in %s, which could not be copied\n", someFiles(r.UndoLacks))
 	}
-	_, err := io.WriteString(w, b.String())
-	return err
+	return b.end()
 }
 
 // SafetyNothingToRestore says that a restore had nothing to do.

@@ -16,7 +16,8 @@ import (
 // bytes unchanged, such as an archive, a script or the text of a file, also writes
 // to Raw.
 type Screen struct {
-	Raw io.Writer
+	Raw   io.Writer
+	Color bool // answers are written with colours
 
 	mu      sync.Mutex
 	hold    func() (release func()) // nil: nothing on the screen changes
@@ -48,6 +49,22 @@ func (s *Screen) Neutralize(change func(line string) string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.neutral = change
+}
+
+// writePainted writes text that is harmless and has colours.
+func (s *Screen) writePainted(b []byte) error {
+	s.mu.Lock()
+	s.written = s.written || len(b) > 0
+	s.mu.Unlock()
+	_, err := s.Unchanged().Write(b)
+	return err
+}
+
+// neutralizer returns what Neutralize set, nil if nothing.
+func (s *Screen) neutralizer() func(line string) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.neutral
 }
 
 func (s *Screen) writeNeutral(b []byte) (int, error) {

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strings"
 	"time"
 
 	"prdrunner/checkpoint/compare"
@@ -50,23 +49,22 @@ func NewSessionDiffReport(h HistoryReport, from, to HistorySession, a, b *state.
 
 // SessionDiff shows the differences between two sessions.
 func SessionDiff(w io.Writer, r SessionDiffReport) error {
-	var b strings.Builder
-	fmt.Fprintf(&b, "%s\nSESSION DIFF - %s\n%s\nFrom: %s\nTo:   %s\n", rule, r.PRD, rule, r.From.line(), r.To.line())
+	b := newPage(w)
+	b.title("", "Difference of two sessions of "+r.PRD)
+	b.facts(fact{"From", r.From.line(), view.None}, fact{"To", r.To.line(), view.None})
 	durations := durationLines(r.Durations)
 	if r.Same && len(durations) == 0 {
 		b.WriteString("\nNothing differs.\n")
 	}
-	writeChanged(&b, "RESULT", valueLines(r.State))
-	writeChanged(&b, "DECISIONS", valueLines(byName(r.Decisions)))
-	writeChanged(&b, "PHASES", stepLines(r.Phases))
-	writeChanged(&b, "WORKSTREAMS", stepLines(r.Workstreams))
-	writeChanged(&b, "GATES", stepLines(r.Gates))
-	writeChanged(&b, "DURATIONS", durations)
-	writeChanged(&b, "METRICS CHANGES", valueLines(byName(r.Metrics)))
-	writeChanged(&b, "OUTPUT CHANGES", append(valueLines(byName(r.Outputs)), artifactLines(r.Artifacts)...))
-	fmt.Fprintf(&b, "%s\n", rule)
-	_, err := io.WriteString(w, view.Clean(b.String()))
-	return err
+	writeChanged(b, "Result", valueLines(r.State))
+	writeChanged(b, "Decisions", valueLines(byName(r.Decisions)))
+	writeChanged(b, "Phases", stepLines(r.Phases))
+	writeChanged(b, "Workstreams", stepLines(r.Workstreams))
+	writeChanged(b, "Gates", stepLines(r.Gates))
+	writeChanged(b, "Durations", durations)
+	writeChanged(b, "Metrics changes", valueLines(byName(r.Metrics)))
+	writeChanged(b, "Output changes", append(valueLines(byName(r.Outputs)), artifactLines(r.Artifacts)...))
+	return b.end()
 }
 
 // byName returns changes in the natural order of their names.

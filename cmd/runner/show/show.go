@@ -12,6 +12,7 @@
 //     RollbackPreviewReport and RollbackReport are their JSON forms. Every other operation
 //     has the same pair: a function named after the answer, and a report;
 //   - Checkpoints prints `checkpoint list`, and Checkpoint prints `checkpoint show`;
+//   - newPage begins an answer for people: title, facts, sections and tables look alike in all;
 //   - Screen is a stream to a terminal: it makes text harmless that comes from outside.
 package show
 
@@ -49,9 +50,6 @@ func JSON(w io.Writer, v any) error {
 	}
 	return nil
 }
-
-// rule is the line above and below the heading of a report.
-const rule = "================================================="
 
 // stepLabel returns the number and the name of a checkpoint's step.
 func stepLabel(c *state.CheckpointRef) string {

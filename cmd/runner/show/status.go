@@ -40,6 +40,7 @@ type SessionStatus struct {
 	Alive          []AliveProcess       `json:"alive"` // processes that a killed runner left running
 	Waiting        []waitingGate        `json:"waiting"`
 	Uncertain      []string             `json:"uncertain"`
+	Outdated       map[string]string    `json:"outdated,omitempty"` // by name: why the work of a workstream may not be kept
 	Error          *state.Failure       `json:"error,omitempty"`
 	Pause          *state.Pause         `json:"pause,omitempty"`
 	Caller         *state.Caller        `json:"caller,omitempty"` // the workstream that calls the pipeline
@@ -83,7 +84,7 @@ type owner struct {
 // StepCounts counts workstreams.
 type StepCounts struct {
 	Total   int `json:"total"`
-	Done    int `json:"done"` // completed, skipped, or failed where that is allowed
+	Done    int `json:"done"` // completed and not outdated, skipped, or failed where that is allowed
 	Running int `json:"running"`
 	Failed  int `json:"failed"` // without those whose failure is allowed
 }
@@ -204,9 +205,13 @@ func (s *SessionStatus) setState(st *state.State) {
 	s.Notes, s.Ledgers, s.Spent = st.Notes, st.Ledgers, st.Spent
 	s.Error, s.Pause, s.Interrupted, s.Abandoned, s.LastGate = st.Error, st.Pause, st.Interrupted, st.Abandoned, LastPassedGate(st)
 	s.Killed = s.Owner == nil && st.RunningAt != nil
+	s.Outdated = st.OutdatedWork()
 	s.Phases, s.Services = resultless(st.Phases), st.Services
-	if s.Killed {
+	switch {
+	case s.Killed:
 		s.Phases = resultless(cutOff(st))
+	case s.Owner != nil && st.RunningAt != nil:
+		s.Phases = resultless(ofThisRun(st, *st.RunningAt))
 	}
 	s.LastCheckpoint = st.CurrentCheckpoint()
 	if s.Owner == nil { // otherwise the owner is carrying it out
@@ -264,6 +269,29 @@ func cutOff(st *state.State) []*state.Phase {
 	return phases
 }
 
+// ofThisRun returns the phases of a session that is running. A failure that it recorded in an
+// earlier run is no failure of this one: its workstream or gate is still to come.
+func ofThisRun(st *state.State, began time.Time) []*state.Phase {
+	phases := st.Clone().Phases
+	gates := func(list []*state.Gate) {
+		for _, g := range list {
+			if g.Status == state.Failed && g.At != nil && g.At.Before(began) {
+				g.Status, g.Error, g.At, g.DurationMS = state.Pending, nil, nil, 0
+			}
+		}
+	}
+	for _, p := range phases {
+		for _, w := range p.Workstreams {
+			if w.Status == state.Failed && !w.Allowed && w.EndedAt != nil && w.EndedAt.Before(began) {
+				w.Status, w.Error, w.Reason = state.Pending, nil, "it failed in an earlier run"
+			}
+			gates(w.Gates)
+		}
+		gates(p.Gates)
+	}
+	return phases
+}
+
 func (s *SessionStatus) countWorkstream(w *state.Workstream) {
 	s.Counts.Total++
 	if w.Retries() {
@@ -277,7 +305,9 @@ func (s *SessionStatus) countWorkstream(w *state.Workstream) {
 	}
 	switch w.Status {
 	case state.Completed, state.Skipped:
-		s.Counts.Done++
+		if s.Outdated[w.Name] == "" {
+			s.Counts.Done++
+		}
 	case state.Running:
 		s.Counts.Running++
 		s.Running = append(s.Running, RunningStep{w.Name, w.StartedAt})
@@ -345,22 +375,43 @@ func (s SessionStatus) nextCommands(cmdline advice.CommandLine, now time.Time) [
 		if e := s.Error; e != nil && e.Outcome == state.OutcomeNoSession && s.Caller == nil {
 			return []string{resume + " --invalidate " + text.ShellWord(e.Workstream)}
 		}
-		if e := s.Error; e != nil && e.Log != "" && e.Workstream != "" {
-			return []string{cmdline.Command("logs " + s.PRD + " " + text.ShellWord(cmp.Or(s.failedService(), e.Gate, e.Workstream))), resume}
-		}
-		return []string{resume}
+		return append(append(s.logsOfFailures(cmdline), s.answers(cmdline, now)...), resume)
 	case state.StatusComplete:
 		return []string{}
 	}
 	return []string{}
 }
 
-// failedService returns the name of the log of the service that the session failed with, ""
-// if it failed with something else.
-func (s SessionStatus) failedService() string {
+// mostLogs is how many logs of failures are named. With more failures, a command that lists all of
+// them follows.
+const mostLogs = 5
+
+// logsOfFailures returns the commands that show the logs of what failed.
+func (s SessionStatus) logsOfFailures(cmdline advice.CommandLine) []string {
+	var names []string
+	for _, e := range s.failures() {
+		if e.Log != "" && e.Workstream != "" {
+			if name := cmp.Or(s.failedService(e), e.Gate, e.Workstream); !slices.Contains(names, name) {
+				names = append(names, name)
+			}
+		}
+	}
+	commands := []string{}
+	for i, name := range names {
+		if i == mostLogs {
+			return append(commands, cmdline.Command("status "+s.PRD+" --failed"))
+		}
+		commands = append(commands, cmdline.Command("logs "+s.PRD+" "+text.ShellWord(name)))
+	}
+	return commands
+}
+
+// failedService returns the name of the log of the service that something failed with, "" if it
+// failed with something else.
+func (s SessionStatus) failedService(e *state.Failure) string {
 	for _, service := range s.Services {
 		log := disk.ServiceLog(service.Name)
-		if s.Error.Outcome == state.OutcomeService && strings.HasPrefix(string(s.Error.Log), disk.EncodeName(log)+".") {
+		if e.Outcome == state.OutcomeService && strings.HasPrefix(string(e.Log), disk.EncodeName(log)+".") {
 			return log
 		}
 	}

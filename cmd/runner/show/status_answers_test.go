@@ -2,6 +2,7 @@ package show_test
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"testing"
 
@@ -95,8 +96,20 @@ func TestStatusAnswers(t *testing.T) {
 	var table []show.SessionStatus
 	for _, each := range statuses {
 		table = append(table, each.s)
-		answers = append(answers, answer{each.name, func(w io.Writer) error { return show.Status(w, cmdline, at(20), each.s) }}, asJSON(each.name, each.s))
+		answers = append(answers, answer{each.name, func(w io.Writer) error { return show.Status(w, cmdline, each.s, show.StatusOptions{Now: at(20)}) }}, asJSON(each.name, each.s))
 	}
+	shown := func(name string, s show.SessionStatus, o show.StatusOptions) answer {
+		o.Now = at(20)
+		return answer{name, func(w io.Writer) error { return show.Status(w, cmdline, s, o) }}
+	}
+	large := statusOf(many(), nil, nil)
+	answers = append(answers,
+		inColour(shown("running", statuses[0].s, show.StatusOptions{})),
+		shown("larger than the screen", large, show.StatusOptions{Rows: 40}), inColour(shown("larger than the screen", large, show.StatusOptions{Rows: 40})),
+		shown("much larger than the screen", large, show.StatusOptions{Rows: 20}), shown("on a large screen", large, show.StatusOptions{Rows: 200}),
+		shown("what failed", large, show.StatusOptions{Failed: true}), shown("a phase", large, show.StatusOptions{Phase: "sum"}),
+		shown("nothing failed", statusOf(session(state.StatusPaused), nil, nil), show.StatusOptions{Failed: true}), asJSON("larger than the screen", large.Outdated),
+	)
 	compareAnswers(t, "status.txt", append(answers, answer{"all", func(w io.Writer) error { return show.StatusTable(w, at(20), table) }}, asJSON("none", show.NewStatusTableReport(nil))))
 	if got := statusOf(paused, nil, nil).NextWith(advice.CommandLine{}, at(20), " --var a=b"); len(got) != 1 || got[0] != "runner build PRD-009 --resume --var a=b" {
 		t.Errorf("with a variable, what is next is %q", got)
@@ -104,6 +117,38 @@ func TestStatusAnswers(t *testing.T) {
 	if got := show.PendingHooks(nil); got != "" {
 		t.Errorf("without hooks: %q", got)
 	}
+}
+
+// many returns a failed session with more workstreams than fit on a screen.
+func many() *state.State {
+	st := session(state.StatusFailed)
+	st.CurrentPhase = 1
+	first, second := &state.Phase{Name: "parts", Status: state.Failed}, &state.Phase{Name: "sum", Status: state.Pending}
+	for i := range 30 {
+		name := fmt.Sprintf("part[%q]", fmt.Sprint(30-i))
+		w := &state.Workstream{Name: name, Status: state.Completed, Attempts: 1, DurationMS: 80_000, Gates: []*state.Gate{{Label: "check (" + name + ")", Status: state.Passed}}}
+		switch i {
+		case 3: // it failed after it had succeeded in an earlier run
+			w.Status, w.StartedAt, w.EndedAt, w.Attempts, w.Gates[0].Status = state.Failed, pointer(at(1)), pointer(at(2)), 2, state.Pending
+			w.Error = &state.Failure{Workstream: name, Message: "no", Log: "x.log"}
+			w.Artifacts = []state.Artifact{{Path: "27.txt", Digest: "sha256:1"}}
+		case 4:
+			w.Gates[0] = &state.Gate{Label: "check (" + name + ")", Status: state.Failed, Error: &state.Failure{Workstream: name, Gate: "check (" + name + ")", Message: "bad", Log: "y.log"}}
+			w.Status = state.Succeeded
+		case 5:
+			w.Session, w.EndedAt = "0123456789abcdef", pointer(at(3))
+		case 6:
+			w.Gates[0].Status, w.Status = state.Waiting, state.Succeeded
+		}
+		first.Workstreams = append(first.Workstreams, w)
+	}
+	for i := range 12 {
+		second.Workstreams = append(second.Workstreams, &state.Workstream{Name: fmt.Sprintf("later[%q]", fmt.Sprint(i)), Status: state.Pending})
+	}
+	second.Workstreams = append(second.Workstreams, &state.Workstream{Name: "sum", Status: state.Completed, DurationMS: 10, Digest: state.Digest{Files: []state.FileRef{{Path: "27.txt", Digest: "sha256:1"}}}})
+	st.Phases = []*state.Phase{first, second}
+	st.Error = first.Workstreams[3].Error
+	return st
 }
 
 // TestLastPassedGate: a verdict that no longer holds is not named.

@@ -85,7 +85,7 @@ func TestStatusNamesEveryFailure(t *testing.T) {
 	}, Gates: []*state.Gate{{Status: state.Failed, Error: failure("one", "sign-off (one)")}, {Status: state.Passed, Error: failure("one", "old")}}}
 	st := &state.State{Status: state.StatusFailed, Error: failure("WS2", ""), Phases: []*state.Phase{phase}}
 	told := func() []string {
-		return NewSessionStatus(advice.CommandLine{}, time.Time{}, "PRD-009", &checkpoint.Snapshot{Current: reader.Current{State: st}}).failures()
+		return NewSessionStatus(advice.CommandLine{}, time.Time{}, "PRD-009", &checkpoint.Snapshot{Current: reader.Current{State: st}}).failureLines(advice.CommandLine{}, mostFailures)
 	}
 	if diff := cmp.Diff([]string{"WS2: no", "WS1: no", "lint (WS4): no", "sign-off (one): no"}, told()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
@@ -97,7 +97,7 @@ func TestStatusNamesEveryFailure(t *testing.T) {
 		name := fmt.Sprint("more", i)
 		phase.Workstreams = append(phase.Workstreams, &state.Workstream{Name: name, Status: state.Failed, Error: failure(name, "")})
 	}
-	if lines := told(); len(lines) != 11 || lines[10] != "and 14 more (--json has all)" {
+	if lines := told(); len(lines) != 11 || lines[10] != "and 14 more; `runner status PRD-009 --failed` lists them" {
 		t.Errorf("of 24 failures it names %q", lines)
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"prdrunner/checkpoint/disk"
@@ -15,48 +14,89 @@ import (
 	"prdrunner/runner/view"
 )
 
+// StatusOptions says how the status of a session is shown.
+type StatusOptions struct {
+	Now    time.Time
+	Rows   int    // of the screen; a table with more rows has what is done as counts. 0: it lists everything
+	Failed bool   // list only what failed
+	Phase  string // list only this phase; "": all
+}
+
 // Status shows the status of a session.
-func Status(w io.Writer, cmdline advice.CommandLine, now time.Time, s SessionStatus) error {
-	var b strings.Builder
-	fmt.Fprintln(&b, view.OneLine(view.Named(s.PRD, s.Title)))
-	for _, row := range s.factRows(cmdline, now) {
-		fmt.Fprintf(&b, "  %-16s %s\n", row[0]+":", view.OneLine(row[1]))
-	}
+func Status(w io.Writer, cmdline advice.CommandLine, s SessionStatus, o StatusOptions) error {
+	p := newPage(w)
+	p.title("", view.Named(s.PRD, s.Title))
+	facts := s.facts(cmdline, o)
+	p.facts(facts...)
 	if len(s.Phases) > 0 {
-		b.WriteByte('\n')
-		if err := writeWorkstreams(&b, s); err != nil {
-			return err
+		p.Printf("\n")
+		if around := len(facts) + len(s.Waiting) + len(s.Next); o.Rows > 0 {
+			o.Rows = max(1, o.Rows-around-statusHeadings)
 		}
+		s.writeTable(p, cmdline, o)
 	}
 	if len(s.Waiting) > 0 {
-		b.WriteString("\nWaiting for a person:\n")
+		p.heading("Waiting for a person")
 		for _, q := range s.Waiting {
-			fmt.Fprintf(&b, "  %s\n", view.OneLine(q.describe(now)))
+			p.Printf("  %s\n", p.Paint(view.Yellow, q.describe(o.Now)))
 		}
 	}
 	if len(s.Next) > 0 {
-		b.WriteString("\nNext:\n")
+		p.heading("Next")
 		for _, n := range s.Next {
-			fmt.Fprintf(&b, "  %s\n", n)
+			p.Printf("  %s\n", n)
 		}
 	}
-	_, err := io.WriteString(w, b.String())
-	return err
+	return p.end()
 }
+
+// statusHeadings is how many lines of a status are its title, headings and empty lines.
+const statusHeadings = 8
 
 // StatusTable shows a table of all sessions.
 func StatusTable(w io.Writer, now time.Time, list []SessionStatus) error {
-	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(tw, "PRD\tSTATUS\tPHASE\tDONE\tUPDATED\tTITLE")
+	p := newPage(w)
+	rows := [][]view.Cell{cells("PRD", "STATUS", "PHASE", "DONE", "UPDATED", "TITLE")}
 	for _, s := range list {
 		if s.Damaged != "" {
-			fmt.Fprintf(tw, "%s\tdamaged\t\t\t\t%s\n", s.PRD, joined(s.Next))
+			rows = append(rows, []view.Cell{{Text: s.PRD}, {Text: "damaged", Style: view.Red}, {}, {}, {}, {Text: joined(s.Next)}})
 			continue
 		}
-		fmt.Fprintf(tw, "%s\t%s\t%s\t%d of %d\t%s\t%s\n", s.PRD, s.statusText(), s.phaseReached(),
-			s.Counts.Done, s.Counts.Total, view.Ago(now, s.UpdatedAt), view.OneLine(s.Title))
+		rows = append(rows, []view.Cell{
+			{Text: s.PRD}, {Text: s.statusText(), Style: s.style()}, {Text: s.phaseReached()},
+			{Text: fmt.Sprintf("%d of %d", s.Counts.Done, s.Counts.Total)}, {Text: ago(now, s.UpdatedAt)}, {Text: s.Title},
+		})
 	}
-	return tw.Flush()
+	p.Table("", rows)
+	return p.end()
+}
+
+// ago formats the time since then, "" if the time is not known.
+func ago(now, then time.Time) string {
+	if then.IsZero() {
+		return ""
+	}
+	return view.Ago(now, then)
+}
+
+// style returns the style of the session's status.
+func (s SessionStatus) style() view.Style {
+	switch s.Status {
+	case state.StatusComplete:
+		if len(s.TakenBack) > 0 {
+			return view.Yellow
+		}
+		return view.Green
+	case state.StatusFailed:
+		return view.Red
+	case state.StatusPaused:
+		return view.Yellow
+	case state.StatusInitialized, state.StatusInProgress:
+	}
+	if s.Killed {
+		return view.Yellow
+	}
+	return view.None
 }
 
 func (r retryingStep) describe(now time.Time) string {
@@ -95,19 +135,19 @@ func (q waitingGate) describe(now time.Time) string {
 	return strings.Join(parts, ", ")
 }
 
-// failures returns a line for each failure: first the one that ended the session, then the
-// others.
-func (s SessionStatus) failures() []string {
-	const most = 10
-	var lines []string
+// failures returns all failures, each once: first the one that ended the session.
+func (s SessionStatus) failures() []*state.Failure {
+	var all []*state.Failure
+	seen := map[string]bool{}
 	add := func(f *state.Failure) {
-		if f != nil && !slices.Contains(lines, view.Summary(*f)) {
-			lines = append(lines, view.Summary(*f))
+		if f != nil && !seen[view.Summary(*f)] {
+			seen[view.Summary(*f)] = true
+			all = append(all, f)
 		}
 	}
 	add(s.Error)
 	for _, p := range s.Phases {
-		for _, w := range p.Workstreams {
+		for _, w := range view.InNaturalOrder(p.Workstreams, workstreamName) {
 			if w.FailureAllowed() {
 				continue
 			}
@@ -118,11 +158,25 @@ func (s SessionStatus) failures() []string {
 		}
 		addGateFailures(p.Gates, add)
 	}
-	if more := len(lines) - most; more > 0 {
-		lines = append(lines[:most], fmt.Sprintf("and %d more (--json has all)", more))
+	return all
+}
+
+// mostFailures is how many failures are shown above the table, unless only failures are asked for.
+const mostFailures = 10
+
+// failureLines returns a line for each failure.
+func (s SessionStatus) failureLines(cmdline advice.CommandLine, most int) []string {
+	var lines []string
+	for i, f := range s.failures() {
+		if i == most {
+			return append(lines, fmt.Sprintf("and %d more; `%s` lists them", len(s.failures())-most, cmdline.Command("status "+s.PRD+" --failed")))
+		}
+		lines = append(lines, view.Summary(*f))
 	}
 	return lines
 }
+
+func workstreamName(w *state.Workstream) string { return w.Name }
 
 func addGateFailures(gates []*state.Gate, add func(*state.Failure)) {
 	for _, g := range gates {
@@ -182,24 +236,26 @@ func InterruptedImport(cmdline advice.CommandLine, p *disk.PendingImport) string
 	return fmt.Sprintf("from %s was cut short: files may be missing; %s or the next command that changes the session finishes it", ArchiveName(p), cmdline.Localize(advice.ImportAgain(p)))
 }
 
-// factRows returns the lines above the table, as names and values.
-func (s SessionStatus) factRows(cmdline advice.CommandLine, now time.Time) [][2]string {
-	var rows [][2]string
-	add := func(name, value string) {
+// facts returns the lines above the table.
+func (s SessionStatus) facts(cmdline advice.CommandLine, o StatusOptions) []fact {
+	now := o.Now
+	var rows []fact
+	addIn := func(style view.Style, name, value string) {
 		if value != "" {
-			rows = append(rows, [2]string{name, value})
+			rows = append(rows, fact{name, value, style})
 		}
 	}
-	add("Status", s.statusText())
+	add := func(name, value string) { addIn(view.None, name, value) }
+	addIn(s.style(), "Status", s.statusText())
 	if s.Session != "" {
-		add("Session", fmt.Sprintf("%s, begun %s (%s)", s.Session, s.CreatedAt.UTC().Format(time.DateTime), view.Ago(now, s.CreatedAt)))
+		add("Session", fmt.Sprintf("%s, begun %s", state.ShortSession(s.Session), when(now, s.CreatedAt)))
 		if from := s.BeganFrom; from != nil {
-			add("Begun from", fmt.Sprintf("session %s, complete since %s", from.Session, from.At.UTC().Format(time.DateTime)))
+			add("Begun from", fmt.Sprintf("session %s, complete since %s", state.ShortSession(from.Session), when(now, from.At)))
 		}
 		add("Phase", s.currentPhase())
 	}
 	if s.Owner != nil {
-		add("Runner", fmt.Sprintf("pid %d on %s, since %s", s.Owner.PID, s.Owner.Host, s.Owner.Since.UTC().Format(time.DateTime)))
+		add("Runner", fmt.Sprintf("pid %d on %s, since %s", s.Owner.PID, s.Owner.Host, when(now, s.Owner.Since)))
 	}
 	if s.Killed {
 		add("Runner", "was running; how it ended is not on record")
@@ -223,23 +279,27 @@ func (s SessionStatus) factRows(cmdline advice.CommandLine, now time.Time) [][2]
 	for i, r := range s.Retrying {
 		retrying[i] = r.describe(now)
 	}
-	add("To be retried", strings.Join(retrying, "; "))
+	addIn(view.Yellow, "To be retried", strings.Join(retrying, "; "))
 	for _, service := range s.Services {
 		if service.Running && s.Owner != nil {
 			add("Service", describeService(service))
 		}
 	}
-	for _, failure := range s.failures() {
-		add("Error", failure)
+	most := mostFailures
+	if o.Failed {
+		most = -1
+	}
+	for _, failure := range s.failureLines(cmdline, most) {
+		addIn(view.Red, "Error", failure)
 	}
 	for _, f := range state.AllowedFailures(s.Phases) {
-		add("Failed, allowed", view.Summary(f))
+		addIn(view.Yellow, "Failed, allowed", view.Summary(f))
 	}
 	if s.Pause != nil {
-		add("Paused", view.Waits(*s.Pause))
+		addIn(view.Yellow, "Paused", view.Waits(*s.Pause))
 	}
 	if s.Interrupted != "" {
-		add("Interrupted", "by "+s.Interrupted)
+		addIn(view.Yellow, "Interrupted", "by "+s.Interrupted)
 	}
 	add("Last gate", s.LastGate)
 	if s.Issue != nil {
@@ -267,7 +327,7 @@ func (s SessionStatus) factRows(cmdline advice.CommandLine, now time.Time) [][2]
 		add("Import", InterruptedImport(cmdline, p))
 	}
 	if r := s.Rollback; r != nil {
-		add("Rollback", InterruptedRollback(r))
+		addIn(view.Yellow, "Rollback", InterruptedRollback(r))
 	}
 	for _, p := range s.Protections {
 		switch {
@@ -283,7 +343,7 @@ func (s SessionStatus) factRows(cmdline advice.CommandLine, now time.Time) [][2]
 		if t.Safety != "" {
 			stale += "; `" + cmdline.Command("checkpoint rollback "+t.PRD+" "+t.Safety) + "` puts them back"
 		}
-		add("Stale", stale)
+		addIn(view.Yellow, "Stale", stale)
 	}
 	if f := s.Finishes; f != nil {
 		add("Refused", string(f.Refused))
@@ -340,6 +400,36 @@ func iterationOf(p *state.Phase) string {
 	return fmt.Sprintf(", iteration %d of at most %d", p.Iteration.Index, p.Iteration.Max)
 }
 
+// describe returns the status of a workstream, and its style. An outdated one names the reason.
+func (s SessionStatus) describe(w *state.Workstream) (string, view.Style) {
+	if why := s.Outdated[w.Name]; why != "" {
+		return fmt.Sprintf("%s, outdated: %s", w.Status, why), view.Yellow
+	}
+	return statusOf(w), styleOf(w)
+}
+
+// styleOf returns the style of a workstream's status.
+func styleOf(w *state.Workstream) view.Style {
+	switch w.Status {
+	case state.Completed:
+		if w.Session != "" || w.Cached != nil {
+			return view.Dim
+		}
+		return view.Green
+	case state.Failed:
+		if w.FailureAllowed() {
+			return view.Yellow
+		}
+		return view.Red
+	case state.Waiting, state.Uncertain, state.Interrupted:
+		return view.Yellow
+	case state.Skipped:
+		return view.Dim
+	case state.Pending, state.Running, state.Succeeded, state.Passed, state.Rejected:
+	}
+	return view.None
+}
+
 // statusOf returns the status of a workstream. If the record was reused, or the result was
 // taken from the cache, it names the earlier session.
 func statusOf(w *state.Workstream) string {
@@ -358,22 +448,168 @@ func statusOf(w *state.Workstream) string {
 	return fmt.Sprintf("%s, reused from session %s of %s", w.Status, state.ShortSession(w.Session), w.EndedAt.UTC().Format(time.DateOnly))
 }
 
-func writeWorkstreams(w io.Writer, s SessionStatus) error {
-	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(tw, "PHASE\tWORKSTREAM\tSTATUS\tATTEMPTS\tTIME\tGATES")
-	for _, p := range s.Phases {
-		for _, ws := range p.Workstreams {
-			duration := ""
-			if ws.DurationMS > 0 {
-				duration = view.Duration(time.Duration(ws.DurationMS) * time.Millisecond)
+// writeTable writes the workstreams and gates of the session. If they don't fit on the screen,
+// those that are done are only counted, and, if that is not enough, those that are to come.
+func (s SessionStatus) writeTable(p *page, cmdline advice.CommandLine, o StatusOptions) {
+	fold := func(row statusRow) bool { return false }
+	rows := s.rows(o)
+	if o.Rows > 0 && len(rows) > o.Rows {
+		fold = func(row statusRow) bool { return row.done }
+		done := 0
+		for _, row := range rows {
+			if row.done {
+				done++
 			}
-			fmt.Fprintf(tw, "%s\t%s\t%s\t%d\t%s\t%s\n", p.Name, view.OneLine(view.Named(ws.Name, ws.Title)), statusOf(ws), ws.Attempts, duration, gateStatuses(ws.Gates))
 		}
-		if len(p.Gates) > 0 {
-			fmt.Fprintf(tw, "%s\t\t\t\t\t%s\n", p.Name, gateStatuses(p.Gates))
+		if len(rows)-done > o.Rows {
+			fold = func(row statusRow) bool { return row.done || row.pending }
 		}
 	}
-	return tw.Flush()
+	table := [][]view.Cell{cells("PHASE", "WORKSTREAM", "STATUS", "ATTEMPTS", "TIME", "GATES")}
+	folded := 0
+	for len(rows) > 0 {
+		phase, counts := rows[0].phase, foldedRows{}
+		for len(rows) > 0 && rows[0].phase == phase {
+			if fold(rows[0]) {
+				counts.add(rows[0])
+				folded++
+			} else {
+				table = append(table, rows[0].cells)
+			}
+			rows = rows[1:]
+		}
+		if len(counts.order) > 0 {
+			table = append(table, []view.Cell{{Text: phase}, {Text: fmt.Sprintf("… %d more", counts.total), Style: view.Dim}, {Text: counts.String(), Style: view.Dim}})
+		}
+	}
+	if len(table) == 1 && (o.Failed || o.Phase != "") {
+		p.Printf("%s\n", p.Paint(view.Dim, "Nothing failed."))
+		return
+	}
+	p.Table("", table)
+	if folded > 0 {
+		p.Printf("%s\n", p.Paint(view.Dim, fmt.Sprintf("`%s` lists all", cmdline.Command("status "+s.PRD+" --all"))))
+	}
+}
+
+// statusRow is a row of the table: a workstream, or the gates of a phase.
+type statusRow struct {
+	phase         string
+	status        string // in one word
+	done, pending bool   // nothing is to be said of it
+	cells         []view.Cell
+}
+
+// foldedRows counts rows by their status.
+type foldedRows struct {
+	total  int
+	counts map[string]int
+	order  []string
+}
+
+func (f *foldedRows) add(row statusRow) {
+	if f.counts == nil {
+		f.counts = map[string]int{}
+	}
+	if f.counts[row.status]++; f.counts[row.status] == 1 {
+		f.order = append(f.order, row.status)
+	}
+	f.total++
+}
+
+// String returns the counts: 40 completed, 3 reused.
+func (f *foldedRows) String() string {
+	parts := make([]string, len(f.order))
+	for i, status := range f.order {
+		parts[i] = fmt.Sprintf("%d %s", f.counts[status], status)
+	}
+	return strings.Join(parts, ", ")
+}
+
+// rows returns the rows of the table that are asked for, instances in natural order.
+func (s SessionStatus) rows(o StatusOptions) []statusRow {
+	var rows []statusRow
+	for _, p := range s.Phases {
+		if o.Phase != "" && o.Phase != p.Name {
+			continue
+		}
+		for _, w := range view.InNaturalOrder(p.Workstreams, workstreamName) {
+			if o.Failed && (w.Status != state.Failed || w.FailureAllowed()) && !anyFailed(w.Gates) {
+				continue
+			}
+			rows = append(rows, s.row(p, w, o.Now))
+		}
+		if len(p.Gates) > 0 && (!o.Failed || anyFailed(p.Gates)) {
+			gates := view.Cell{Text: gateStatuses(p.Gates), Style: gatesStyle(p.Gates)}
+			rows = append(rows, statusRow{phase: p.Name, cells: []view.Cell{{Text: p.Name}, {}, {}, {}, {}, gates}})
+		}
+	}
+	return rows
+}
+
+// row returns the row of a workstream.
+func (s SessionStatus) row(p *state.Phase, w *state.Workstream, now time.Time) statusRow {
+	status, style := s.describe(w)
+	row := statusRow{phase: p.Name, status: string(w.Status)}
+	if w.Session != "" && w.Status == state.Completed {
+		row.status = "reused"
+	}
+	passed := !slices.ContainsFunc(w.Gates, func(g *state.Gate) bool { return g.Status != state.Passed && g.Status != state.Skipped || g.Review })
+	row.done = (w.Status == state.Completed || w.Status == state.Skipped) && passed && s.Outdated[w.Name] == ""
+	row.pending = w.Status == state.Pending
+	took := ""
+	if d := s.took(w, now); d > 0 {
+		took = view.Duration(d)
+	}
+	row.cells = []view.Cell{
+		{Text: p.Name}, {Text: view.Named(w.Name, w.Title), Style: onlyDim(style)}, {Text: status, Style: style},
+		{Text: strconv.Itoa(w.Attempts)}, {Text: took}, {Text: gateStatuses(w.Gates), Style: gatesStyle(w.Gates)},
+	}
+	return row
+}
+
+func onlyDim(s view.Style) view.Style {
+	if s == view.Dim {
+		return s
+	}
+	return view.None
+}
+
+// took returns how long the work took to which the status of a workstream belongs, 0 if that is
+// not known. The record has the time of the last work that succeeded, which may be older.
+func (s SessionStatus) took(w *state.Workstream, now time.Time) time.Duration {
+	switch w.Status {
+	case state.Completed, state.Succeeded:
+		return time.Duration(w.DurationMS) * time.Millisecond
+	case state.Failed, state.Interrupted, state.Uncertain:
+		if w.WorkSeq > 0 { // a gate failed
+			return time.Duration(w.DurationMS) * time.Millisecond
+		}
+		if w.StartedAt != nil && w.EndedAt != nil {
+			return w.EndedAt.Sub(*w.StartedAt)
+		}
+	case state.Running:
+		if s.Owner != nil && w.StartedAt != nil {
+			return now.Sub(*w.StartedAt).Truncate(time.Second)
+		}
+	case state.Pending, state.Skipped, state.Waiting, state.Passed, state.Rejected:
+	}
+	return 0
+}
+
+func anyFailed(gates []*state.Gate) bool {
+	return slices.ContainsFunc(gates, func(g *state.Gate) bool { return g.Status == state.Failed || g.Status == state.Rejected })
+}
+
+// gatesStyle returns the style of what gates say together.
+func gatesStyle(gates []*state.Gate) view.Style {
+	if anyFailed(gates) {
+		return view.Red
+	}
+	if slices.ContainsFunc(gates, Awaits) {
+		return view.Yellow
+	}
+	return view.None
 }
 
 func gateStatuses(list []*state.Gate) string {

@@ -3,7 +3,6 @@ package show
 import (
 	"fmt"
 	"io"
-	"strings"
 
 	"prdrunner/checkpoint/disk"
 	"prdrunner/checkpoint/state"
@@ -95,62 +94,80 @@ func NewValidationReport(cmdline advice.CommandLine, prd string, found *validate
 
 // Validation shows the result of checking checkpoints, and what helps against damage.
 func Validation(w io.Writer, cmdline advice.CommandLine, v *validate.Validation, marks *validate.Marks) error {
-	var b strings.Builder
-	fmt.Fprintf(&b, "%s\nCHECKPOINT VALIDATION\n%s\n", rule, rule)
+	b := newPage(w)
 	for i := range v.Sessions {
-		writeValidSession(&b, cmdline, &v.Sessions[i])
+		writeValidSession(b, cmdline, &v.Sessions[i])
 	}
 	valid, invalid := v.Count()
-	fmt.Fprintf(&b, "Summary:\n- Valid: %d\n- Invalid: %d\n", valid, invalid)
+	b.Printf("%s\n- Valid: %d\n- Invalid: %d\n", b.Paint(view.Bold, "Summary:"), valid, invalid)
 	if marks != nil {
 		for _, id := range marks.Marked {
-			fmt.Fprintf(&b, "- Marked as damaged: %s\n", id)
+			fmt.Fprintf(b, "- Marked as damaged: %s\n", id)
 		}
 		for _, id := range marks.Unmarked {
-			fmt.Fprintf(&b, "- No longer marked: %s\n", id)
+			fmt.Fprintf(b, "- No longer marked: %s\n", id)
 		}
 	}
 	for i := range v.Sessions {
 		if v.Sessions[i].Unread() == nil { // an unreadable session need not be damaged
-			writeRecovery(&b, cmdline, &v.Sessions[i])
+			writeRecovery(b, cmdline, &v.Sessions[i])
 		}
 	}
-	fmt.Fprintf(&b, "%s\n", rule)
-	_, err := io.WriteString(w, b.String())
-	return err
+	return b.end()
 }
 
-func writeValidSession(b *strings.Builder, cmdline advice.CommandLine, s *validate.SessionCheck) {
+func writeValidSession(b *page, cmdline advice.CommandLine, s *validate.SessionCheck) {
 	name := cmdline.Display(s.Dir)
 	if s.State != nil {
-		name = s.State.Session
+		name = state.ShortSession(s.State.Session)
 	}
-	fmt.Fprintf(b, "PRD: %s\nSession: %s (%s)\n", s.PRD, view.OneLine(name), s.Place)
+	b.title("", "Validation of "+s.PRD)
+	journal := "✓"
 	if d := s.Journal; d != nil {
-		fmt.Fprintf(b, "Journal: ✗ %s: %s\nCheckpoint files that are intact:\n", damagePlace(cmdline, d), view.OneLine(d.Detail))
-	} else {
-		b.WriteString("Journal: ✓\n")
+		journal = fmt.Sprintf("✗ %s: %s", damagePlace(cmdline, d), d.Detail)
 	}
+	facts := []fact{{"Session", fmt.Sprintf("%s (%s)", name, s.Place), view.None}, {"Journal", journal, styleOfMark(journal)}}
 	for _, d := range s.Derived {
-		fmt.Fprintf(b, "Derived: ✗ %s: %s; %s\n", damagePlace(cmdline, d), view.OneLine(d.Detail), d.Remedy)
+		facts = append(facts, fact{"Derived", fmt.Sprintf("✗ %s: %s; %s", damagePlace(cmdline, d), d.Detail, d.Remedy), view.Red})
 	}
-	fmt.Fprintf(b, "Checkpoints: %d\n\n", len(s.Checkpoints))
+	intact := ""
+	if s.Journal != nil {
+		intact = "; these files of checkpoints are intact"
+	}
+	b.facts(append(facts, fact{"Checkpoints", fmt.Sprintf("%d%s", len(s.Checkpoints), intact), view.None})...)
+	b.Printf("\n")
 	if len(s.Checkpoints) == 0 {
 		return
 	}
-	rows := []byte("CHECKPOINT ID\tFILE\tHASH\tSTATE\tOBJECTS\tGIT\tOVERALL\n")
+	rows := [][]view.Cell{cells("CHECKPOINT ID", "FILE", "HASH", "STATE", "OBJECTS", "GIT", "OVERALL")}
 	for i := range s.Checkpoints {
 		c := &s.Checkpoints[i]
 		overall := "✓"
 		if !c.Whole() {
 			overall = "✗"
 		}
-		rows = fmt.Appendf(rows, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", view.OneLine(c.Ref.ID),
-			findingMark(c.File), findingMark(c.Hash), findingMark(c.Schema), findingMark(c.Objects), findingMark(c.Git), overall)
+		rows = append(rows, cells(c.Ref.ID, findingMark(c.File), findingMark(c.Hash), findingMark(c.Schema), findingMark(c.Objects), findingMark(c.Git), overall))
 	}
-	alignColumns(b, rows)
+	b.Table("", rows)
 	b.WriteString("\n")
 	writeProblems(b, s)
+}
+
+// lastValid names the last valid checkpoint.
+func lastValid(last *state.CheckpointRef) fact {
+	if last == nil {
+		return fact{"Last valid checkpoint", "none", view.None}
+	}
+	return fact{"Last valid checkpoint", fmt.Sprintf("%s (step %s)", last.ID, stepLabel(last)), view.None}
+}
+
+// cells returns a row of a table. Marks are painted.
+func cells(texts ...string) []view.Cell {
+	row := make([]view.Cell, len(texts))
+	for i, text := range texts {
+		row[i] = view.Cell{Text: text, Style: styleOfMark(text)}
+	}
+	return row
 }
 
 // findingMark returns a finding as tables show it.
@@ -179,7 +196,7 @@ func (l *repeatedText) orSame(text string) string {
 	return text
 }
 
-func writeProblems(b *strings.Builder, s *validate.SessionCheck) {
+func writeProblems(b *page, s *validate.SessionCheck) {
 	lines := 0
 	var texts repeatedText
 	for i := range s.Checkpoints {
@@ -207,7 +224,7 @@ func damagePlace(cmdline advice.CommandLine, d *state.DamagedError) string {
 }
 
 // writeRecovery lists what the user can do about damage to the current session.
-func writeRecovery(b *strings.Builder, cmdline advice.CommandLine, s *validate.SessionCheck) {
+func writeRecovery(b *page, cmdline advice.CommandLine, s *validate.SessionCheck) {
 	if s.Place != disk.PlaceCurrent {
 		return
 	}
@@ -221,17 +238,16 @@ func writeRecovery(b *strings.Builder, cmdline advice.CommandLine, s *validate.S
 		return
 	}
 	last := s.LastValid()
-	fmt.Fprintf(b, "\n⚠️  CHECKPOINT CORRUPTED\n\n")
+	b.Printf("\n")
 	if bad != nil {
-		fmt.Fprintf(b, "Corrupted: %s\nReason: %s\n", view.OneLine(bad.Ref.ID), view.OneLine(bad.Reason()))
-	}
-	if last != nil {
-		fmt.Fprintf(b, "Last valid checkpoint: %s (step %s)\n", last.ID, stepLabel(last))
+		b.title("✗", "Checkpoint damaged: "+bad.Ref.ID)
+		b.facts(fact{"Reason", bad.Reason(), view.Red}, lastValid(last))
 	} else {
-		b.WriteString("Last valid checkpoint: none\n")
+		b.title("✗", "Journal damaged")
+		b.facts(lastValid(last))
 	}
-	b.WriteString("\nOptions:\n")
-	advice.WriteSuggestions(b, cmdline, recoveryCommands(s, bad, last)...)
+	b.heading("Options")
+	b.commands(cmdline, recoveryCommands(s, bad, last)...)
 }
 
 func recoveryCommands(s *validate.SessionCheck, bad *validate.CheckpointCheck, last *state.CheckpointRef) []advice.Suggestion {
@@ -250,16 +266,10 @@ func recoveryCommands(s *validate.SessionCheck, bad *validate.CheckpointCheck, l
 // Damage reports a damaged checkpoint. last is the last valid one, nil if there is
 // none.
 func Damage(w io.Writer, cmdline advice.CommandLine, st *state.State, id, reason string, last *state.CheckpointRef) error {
-	var b strings.Builder
-	fmt.Fprintf(&b, "⚠️  CHECKPOINT DAMAGED\n%s\n\nDamaged: %s\nReason: %s\n\n", rule, id, view.OneLine(reason))
-	if last != nil {
-		fmt.Fprintf(&b, "Last valid checkpoint: %s (Step %d)\n\n", last.ID, last.Step)
-	} else {
-		b.WriteString("There is no valid checkpoint.\n\n")
-	}
-	b.WriteString("Options:\n")
-	advice.WriteSuggestions(&b, cmdline, advice.Damaged(st, id, last)...)
-	fmt.Fprintf(&b, "%s\n", rule)
-	_, err := io.WriteString(w, b.String())
-	return err
+	b := newPage(w)
+	b.title("✗", "Checkpoint damaged: "+id)
+	b.facts(fact{"Reason", reason, view.Red}, lastValid(last))
+	b.heading("Options")
+	b.commands(cmdline, advice.Damaged(st, id, last)...)
+	return b.end()
 }

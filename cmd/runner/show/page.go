@@ -1,0 +1,105 @@
+package show
+
+import (
+	"io"
+	"regexp"
+	"strings"
+
+	"prdrunner/cmd/runner/advice"
+	"prdrunner/runner/view"
+)
+
+// page collects an answer for people, and writes it at once. All answers look alike: a title,
+// facts, and sections with a heading. Printf, of view.Page, paints; what is written otherwise is
+// made harmless, as Screen does it.
+type page struct {
+	*view.Page
+	to    io.Writer
+	clean io.Writer // writes to Page
+}
+
+// newPage returns an empty page that end writes to w. It has colours if w is a Screen that has.
+func newPage(w io.Writer) *page {
+	p := &page{Page: view.NewPage(false, nil), to: w}
+	if s, ok := w.(*Screen); ok && s.Color {
+		p.Page = view.NewPage(true, s.neutralizer())
+	}
+	p.clean = view.NewRevealer(&p.Buffer)
+	return p
+}
+
+// Write implements io.Writer.
+func (p *page) Write(b []byte) (int, error) { return p.clean.Write(b) }
+
+// WriteString writes a text as Write does. A page does not fail.
+func (p *page) WriteString(s string) { _, _ = p.Write([]byte(s)) }
+
+// title writes what the answer is about, after a mark, which may be "".
+func (p *page) title(mark, text string) {
+	if mark != "" {
+		mark += " "
+	}
+	p.Printf("%s%s\n", mark, p.Paint(view.Bold, text))
+}
+
+// fact is a name and its value.
+type fact struct {
+	name, value string
+	style       view.Style
+}
+
+// facts writes facts below each other. Those without a value are left out.
+func (p *page) facts(list ...fact) {
+	var rows [][]view.Cell
+	for _, f := range list {
+		if f.value != "" {
+			rows = append(rows, []view.Cell{{Text: f.name + ":"}, {Text: f.value, Style: f.style}})
+		}
+	}
+	p.Table("  ", rows)
+}
+
+// heading begins a section.
+func (p *page) heading(text string) { p.Printf("\n%s\n", p.Paint(view.Bold, text+":")) }
+
+// commands lists commands to type next, each with its purpose.
+func (p *page) commands(cmdline advice.CommandLine, list ...advice.Suggestion) {
+	rows := make([][]view.Cell, len(list))
+	for i, s := range list {
+		rows[i] = []view.Cell{{Text: cmdline.Command(s.Command)}, {Text: s.Purpose, Style: view.Dim}}
+	}
+	p.Table("  ", rows)
+}
+
+// styleOfMark returns the style of a text that begins with a mark.
+func styleOfMark(text string) view.Style {
+	switch {
+	case strings.HasPrefix(text, "✓"), strings.HasPrefix(text, "←"):
+		return view.Green
+	case strings.HasPrefix(text, "✗"):
+		return view.Red
+	case strings.HasPrefix(text, "!"), strings.HasPrefix(text, "?"):
+		return view.Yellow
+	}
+	return view.None
+}
+
+// paintMarks paints the marks at the beginnings of lines.
+func (p *page) paintMarks() []byte {
+	mark := regexp.MustCompile(`(?m)^( *(?:- )?)([✓✗!]) `)
+	return mark.ReplaceAllFunc(p.Bytes(), func(found []byte) []byte {
+		symbol := strings.Trim(string(found), "- ")
+		return []byte(strings.Replace(string(found), symbol, string(p.Paint(styleOfMark(symbol), symbol)), 1))
+	})
+}
+
+// end writes the page.
+func (p *page) end() error {
+	var err error
+	if s, ok := p.to.(*Screen); ok && s.Color {
+		err = s.writePainted(p.paintMarks())
+	} else {
+		_, err = p.to.Write(p.Bytes())
+	}
+	return err
+}
