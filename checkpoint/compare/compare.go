@@ -5,7 +5,8 @@
 //
 // Begin with Points in compare.go, which finds the two points. Sessions in sessions.go
 // compares two sessions by their states. state.go compares states, and files.go compares
-// files and commits. To compare another part of the state, add it to compareStates.
+// files and commits. Versions compares two versions of a single file. To compare another
+// part of the state, add it to compareStates.
 package compare
 
 import (

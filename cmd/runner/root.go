@@ -85,7 +85,7 @@ func addCommands(root *cobra.Command, env *cli.Environment) {
 		commands  []entry
 	}{
 		{"run", "Run pipelines:", []entry{
-			{"build", newBuildCommand}, {"plan", newPlanCommand}, {"status", newStatusCommand}, {"watch", watch.NewCommand},
+			{"build", newBuildCommand}, {"plan", newPlanCommand}, {"status", newStatusCommand}, {"watch", watch.NewCommand}, {"why", newWhyCommand},
 			{"logs", logs.NewCommand}, {"outputs", newOutputsCommand}, {"history", newHistoryCommand}, {"diff", newDiffCommand},
 			{"pause", newPauseCommand}, {"abandon", newAbandonCommand},
 		}},

@@ -319,3 +319,9 @@ func RecordedDigest(rec *state.Workstream) *state.Digest {
 	last := rec.Digest // the record changes later
 	return &last
 }
+
+// DigestChanges lists the differences between two digests on record.
+func DigestChanges(was, is state.Digest) []Change { return digestChanges(was, is, nil) }
+
+// DescribeChanges names each component that changed, its first change, and how many more there are.
+func DescribeChanges(all []Change) string { return describeChanges(all) }

@@ -11,6 +11,9 @@ import (
 	"prdrunner/pipeline"
 )
 
+// WaitsForApproval is the reason of a gate that waits for the approval of a person.
+const WaitsForApproval = "it waits for an approval"
+
 // Gate decides one gate. The caller must have decided all workstreams that the gate
 // judges.
 func (pl *Planner) Gate(g *pipeline.Gate) (Step, hcl.Diagnostics) {
@@ -211,7 +214,7 @@ func decideGate(s gateSubject) Step {
 	case state.Rejected:
 		return step.withDecision(Judge, "it was rejected")
 	case state.Waiting:
-		return step.withDecision(Judge, "it waits for an approval")
+		return step.withDecision(Judge, WaitsForApproval)
 	case state.Skipped:
 		return step.withDecision(Run, "was skipped, and is enabled now")
 	default:

@@ -1,0 +1,179 @@
+package show
+
+import (
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"time"
+
+	"prdrunner/checkpoint/state"
+	"prdrunner/cmd/runner/advice"
+	"prdrunner/runner/plan"
+	"prdrunner/runner/view"
+	"prdrunner/runner/why"
+)
+
+// WhyReport is what `why --json` prints.
+type WhyReport struct {
+	FormatVersion string       `json:"format_version"`
+	PRD           string       `json:"prd"`
+	Status        state.Status `json:"status,omitempty"` // of the session; "": there is none
+	Chain         state.Text   `json:"chain"`            // what the next build does, and its first cause, in one line
+	why.Explanation
+	Commands []state.Text `json:"commands"` // to type next
+}
+
+// NewWhyReport returns the JSON form of an explanation.
+func NewWhyReport(cmdline advice.CommandLine, prd string, status state.Status, e why.Explanation, next []advice.Suggestion) WhyReport {
+	r := WhyReport{FormatVersion: FormatVersion, PRD: prd, Status: status, Explanation: e, Commands: []state.Text{}}
+	if e.Next != nil {
+		r.Chain = state.Text(e.Next.Chain())
+	}
+	for _, s := range next {
+		r.Commands = append(r.Commands, state.Text(cmdline.Command(s.Command)))
+	}
+	return r
+}
+
+// Why shows why a workstream or gate ran, and what the next build does with it.
+func Why(w io.Writer, cmdline advice.CommandLine, now time.Time, r WhyReport, next []advice.Suggestion) error {
+	p := newPage(w)
+	p.title("", view.Named(r.Name, r.Title))
+	last := "Last run"
+	if r.Kind == plan.GateStep {
+		last = "Last verdict"
+	}
+	p.facts(fact{"Next build", string(r.Chain), styleOfDecision(r.Next)}, fact{last, describeRun(now, r.Last), view.None})
+	if r.Next != nil && tells(r.Next) {
+		p.heading("Next build")
+		p.cause(r.Next, "  ")
+	}
+	if r.Last != nil {
+		p.heading(last)
+		p.cause(r.Last.Cause, "  ")
+	}
+	if len(next) > 0 {
+		p.heading("Next")
+		p.commands(cmdline, next...)
+	}
+	return p.end()
+}
+
+// tells reports whether a cause says more than its chain.
+func tells(c *why.Cause) bool { return len(c.Changes)+len(c.Because) > 0 }
+
+func styleOfDecision(c *why.Cause) view.Style {
+	if c == nil {
+		return view.None
+	}
+	switch c.Decision {
+	case plan.Blocked, plan.Uncertain:
+		return view.Yellow
+	case plan.Reuse:
+		return view.Green
+	case plan.Skipped:
+		return view.Dim
+	case plan.Run, plan.Rerun, plan.Cached, plan.Judge, plan.Depends:
+	}
+	return view.None
+}
+
+func describeRun(now time.Time, r *why.Run) string {
+	if r == nil {
+		return "none in this session"
+	}
+	parts := []string{when(now, r.At)}
+	if r.Attempt > 1 {
+		parts = append(parts, "attempt "+strconv.Itoa(r.Attempt))
+	}
+	if r.Ended != "" {
+		parts = append(parts, view.OneLine(string(r.Ended)))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// cause writes a cause, what changed, and the causes behind it.
+func (p *page) cause(c *why.Cause, indent string) {
+	if c == nil {
+		return
+	}
+	p.Printf("%s%s %s", view.Painted(indent), p.Paint(view.Bold, c.Name), c.Does)
+	if c.Reason != "" {
+		p.Printf(": %s", c.Reason)
+	}
+	p.Printf("\n")
+	for _, change := range c.Changes {
+		p.change(change, indent+"  ")
+	}
+	for _, b := range c.Because {
+		p.cause(b, indent+"  ")
+	}
+}
+
+// mostDifferent is how many lines are shown of the difference of a file.
+const mostDifferent = 40
+
+// change writes a change with its difference.
+func (p *page) change(c why.Change, indent string) {
+	counts := ""
+	if c.Added+c.Deleted > 0 {
+		counts = fmt.Sprintf("  +%d −%d lines", c.Added, c.Deleted)
+	}
+	if long := oldAndNew(c.Change); len(long) > 0 {
+		p.Printf("%s%s\n", view.Painted(indent), strings.TrimSpace(c.Component+" "+string(c.Name)))
+		p.difference(long, indent+"  ")
+		return
+	}
+	p.Printf("%s%s%s\n", view.Painted(indent), view.Difference(c.Change), p.Paint(view.Dim, counts))
+	p.difference(strings.Split(strings.TrimRight(string(c.Difference), "\n"), "\n"), indent+"  ")
+}
+
+func (p *page) difference(lines []string, indent string) {
+	for i, line := range lines {
+		switch {
+		case line == "", i < 2 && (strings.HasPrefix(line, "--- ") || strings.HasPrefix(line, "+++ ")): // the name is above it
+			continue
+		case i == mostDifferent:
+			p.Printf("%s%s\n", view.Painted(indent), p.Paint(view.Dim, fmt.Sprintf("… and %d more lines; --json has all", len(lines)-i)))
+			return
+		}
+		p.Printf("%s%s\n", view.Painted(indent), p.Paint(styleOfDifference(line), line))
+	}
+}
+
+// shortText is the length up to which old and new text stand in one line.
+const shortText = 60
+
+// oldAndNew returns the lines that differ of two texts that are too long for one line, as a
+// difference; nil if they are short, or if one of them is not known.
+func oldAndNew(c plan.Change) []string {
+	if c.OldText == "" || c.NewText == "" || len(c.OldText)+len(c.NewText) <= shortText {
+		return nil
+	}
+	was, is := linesOf(string(c.OldText)), linesOf(string(c.NewText))
+	same := 0
+	for same < len(was) && same < len(is) && was[same] == is[same] {
+		same++
+	}
+	was, is = was[same:], is[same:]
+	for len(was) > 0 && len(is) > 0 && was[len(was)-1] == is[len(is)-1] {
+		was, is = was[:len(was)-1], is[:len(is)-1]
+	}
+	var lines []string
+	for _, line := range was {
+		lines = append(lines, "- "+line)
+	}
+	for _, line := range is {
+		lines = append(lines, "+ "+line)
+	}
+	return lines
+}
+
+// linesOf returns the lines of a text, which may be quoted.
+func linesOf(text string) []string {
+	if plain, err := strconv.Unquote(text); err == nil {
+		text = plain
+	}
+	return strings.Split(strings.TrimRight(text, "\n"), "\n")
+}

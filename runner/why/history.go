@@ -1,0 +1,226 @@
+package why
+
+import (
+	"math"
+	"time"
+
+	"prdrunner/checkpoint/state"
+	"prdrunner/runner/plan"
+)
+
+// History collects from the commits of a journal the runs of workstreams and the judgements of gates.
+// The zero value is ready to use, and a nil History is empty.
+type History struct {
+	steps  map[string]*steps
+	makers map[state.Text]string // of artifacts: the workstream that recorded it last
+}
+
+// steps are the runs of one workstream or gate, the oldest first.
+type steps struct {
+	runs    []*run
+	reason  state.Text    // why it is to run again
+	ended   state.Text    // how it ended last
+	retries bool          // the next start is a retry, not a run of its own
+	digest  *state.Digest // of the last work that was recorded
+}
+
+// run is one run of a workstream, with all its retries, or one judgement of a gate.
+type run struct {
+	at      time.Time
+	seq     uint64
+	attempt int
+	gate    bool
+	again   bool // it had run before
+	reason  state.Text
+	was     *state.Digest // of the work before it; nil: there was none
+	digest  *state.Digest // nil for a gate
+	ended   state.Text
+	skipped bool
+	asked   bool // a gate that asked a person
+}
+
+// history returns h, or an empty history.
+func history(h *History) *History {
+	if h == nil {
+		return &History{}
+	}
+	return h
+}
+
+// Visit adds a commit of the journal.
+func (h *History) Visit(c state.Commit) error {
+	if h.steps == nil {
+		h.steps, h.makers = map[string]*steps{}, map[state.Text]string{}
+	}
+	for _, e := range c.Events {
+		h.event(c, e)
+	}
+	return nil
+}
+
+func (h *History) of(name string) *steps {
+	if h.steps[name] == nil {
+		h.steps[name] = &steps{}
+	}
+	return h.steps[name]
+}
+
+func (h *History) event(c state.Commit, e state.Event) {
+	switch e := e.(type) {
+	case state.SessionStarted:
+		h.takeOver(e.From)
+	case state.WorkstreamInvalidated:
+		h.of(e.Workstream).reason = e.Reason
+	case state.WorkstreamResolved:
+		h.of(e.Workstream).reason = state.Text("resolved as " + string(e.Resolution))
+	case state.WorkstreamStarted:
+		digest := e.Digest
+		h.of(e.Workstream).begin(&run{at: c.Time, seq: c.Seq, attempt: e.Attempt, digest: &digest})
+	case state.WorkstreamAttemptFailed:
+		h.of(e.Workstream).retries = true
+	case state.WorkstreamSucceeded:
+		h.work(e.Workstream, c, &e.Work)
+	case state.WorkstreamCompleted:
+		h.work(e.Workstream, c, e.Work)
+		h.of(e.Workstream).end("completed")
+	case state.WorkstreamFailed:
+		h.of(e.Workstream).end("failed: " + e.Error.Message)
+	case state.WorkstreamInterrupted:
+		h.of(e.Workstream).end("was interrupted")
+	case state.WorkstreamUncertain:
+		h.of(e.Workstream).end("became uncertain: " + e.Error.Message)
+	case state.WorkstreamSkipped:
+		h.of(e.Workstream).skip(c, e.Reason, false)
+	case state.GateVoided:
+		h.of(e.Gate).reason = e.Reason
+	case state.GateStarted:
+		h.of(e.Gate).begin(&run{at: c.Time, seq: c.Seq, attempt: e.Attempt, gate: true})
+	case state.GateAsked:
+		h.of(e.Gate).begin(&run{at: c.Time, seq: c.Seq, gate: true, asked: true})
+	case state.GatePassed:
+		h.of(e.Gate).end("passed")
+	case state.GateFailed:
+		h.of(e.Gate).end("failed: " + e.Error.Message)
+	case state.GateApproved:
+		h.of(e.Gate).end(answered("approved", e.By, e.Comment))
+	case state.GateRejected:
+		h.of(e.Gate).end(answered("rejected", e.By, e.Reason))
+	case state.GateSkipped:
+		h.of(e.Gate).skip(c, e.Reason, true)
+	}
+}
+
+func answered(how string, by state.Actor, comment state.Text) state.Text {
+	text := state.Text(how)
+	if by.User != "" {
+		text += state.Text(" by " + by.User)
+	}
+	if comment != "" {
+		text += ": " + comment
+	}
+	return text
+}
+
+// takeOver takes over the records with which a session begins.
+func (h *History) takeOver(from *state.State) {
+	if from == nil {
+		return
+	}
+	for w := range from.Records() {
+		if w.Done() {
+			digest := w.Digest
+			h.of(w.Name).digest = &digest
+		}
+		for _, a := range w.Artifacts {
+			h.makers[a.Path] = w.Name
+		}
+	}
+}
+
+func (h *History) work(name string, c state.Commit, work *state.Work) {
+	if work == nil {
+		return
+	}
+	s, digest := h.of(name), work.Digest
+	if work.Cached != nil {
+		s.begin(&run{at: c.Time, seq: c.Seq, attempt: work.Attempt, digest: &digest})
+	}
+	s.digest = &digest
+	s.end("its work succeeded")
+	for _, a := range work.Artifacts {
+		h.makers[a.Path] = name
+	}
+}
+
+func (s *steps) begin(r *run) {
+	if s.retries && len(s.runs) > 0 {
+		s.retries = false
+		s.runs[len(s.runs)-1].attempt = r.attempt
+		return
+	}
+	r.again, r.was, r.reason = len(s.runs) > 0 || s.digest != nil, s.digest, s.reason
+	if r.reason == "" && s.ended != "" && !r.gate && r.was == nil {
+		r.reason = "the run before it " + s.ended
+	}
+	s.reason, s.retries, s.ended = "", false, ""
+	s.runs = append(s.runs, r)
+}
+
+func (s *steps) end(how state.Text) {
+	s.ended = how
+	if n := len(s.runs); n > 0 {
+		s.runs[n-1].ended = how
+	}
+}
+
+func (s *steps) skip(c state.Commit, why state.Text, gate bool) {
+	if n := len(s.runs); n == 0 || !s.runs[n-1].skipped || s.runs[n-1].reason != why { // it is skipped again in each build
+		s.runs = append(s.runs, &run{at: c.Time, seq: c.Seq, gate: gate, reason: why, skipped: true, ended: "skipped since"})
+	}
+	s.reason, s.ended = "", "was skipped"
+}
+
+func (r *run) does() string {
+	switch {
+	case r.skipped:
+		return "was skipped"
+	case r.asked && r.again:
+		return "asked for approval again"
+	case r.asked:
+		return "asked for approval"
+	case r.gate && r.again:
+		return "was judged again"
+	case r.gate:
+		return "was judged"
+	case r.again:
+		return "ran again"
+	}
+	return "ran"
+}
+
+// changes returns the differences to the work before it.
+func (r *run) changes() []plan.Change {
+	if r.was == nil || r.digest == nil || r.was.Definition == "" {
+		return nil
+	}
+	return plan.DigestChanges(*r.was, *r.digest)
+}
+
+func (h *History) last(name string) *run { return h.before(name, math.MaxUint64) }
+
+// before returns the last run of a step that began at a commit or before it.
+func (h *History) before(name string, seq uint64) *run {
+	s := history(h).steps[name]
+	if s == nil {
+		return nil
+	}
+	for i := len(s.runs) - 1; i >= 0; i-- {
+		if s.runs[i].seq <= seq {
+			return s.runs[i]
+		}
+	}
+	return nil
+}
+
+// maker returns the workstream that recorded a file last, "" if none did.
+func (h *History) maker(path state.Text) string { return history(h).makers[path] }
