@@ -104,7 +104,7 @@ func addCommands(root *cobra.Command, env *cli.Environment) {
 		}},
 		{"other", "Other commands:", []entry{
 			{"doctor", newDoctorCommand}, {"explain", newExplainCommand},
-			{"version", newVersionCommand}, {"call", newCallCommand},
+			{"version", newVersionCommand}, {"man", newManCommand}, {"call", newCallCommand},
 		}},
 	}
 	for _, g := range groups {
