@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	_ "embed"
 	"io"
 	"strings"
 
@@ -26,8 +27,8 @@ func newCompletionCommand(env *cli.Environment) *cobra.Command {
 	return &cobra.Command{
 		Use:   "completion SHELL",
 		Short: "Print a completion script for a shell",
-		Long: `Print a script that completes commands, flags, PRD ids, and the names of phases
-and workstreams. To load it:
+		Long: `Print a script that completes commands, flags, PRD ids, checkpoints, and the names of
+phases, workstreams and gates. That for bash needs no other package. To load it:
 
   bash        source <(runner completion bash)
   zsh         source <(runner completion zsh)
@@ -42,11 +43,18 @@ and workstreams. To load it:
 	}
 }
 
+// bashCompletion is the script for bash. The one of cobra needs the package bash-completion,
+// and inserts the beginning that several completions share without quotes.
+//
+//go:embed templates/completion.bash
+var bashCompletion string
+
 func runCompletion(_ context.Context, o completionOptions) error {
 	const descriptions = true
 	switch o.shell {
 	case "bash":
-		return o.root.GenBashCompletionV2(o.stdout, descriptions)
+		_, err := io.WriteString(o.stdout, bashCompletion)
+		return err
 	case "zsh":
 		return o.root.GenZshCompletion(o.stdout)
 	case "fish":
@@ -77,6 +85,10 @@ func addCompletions(cmd *cobra.Command, env *cli.Environment) {
 			if cmd.Name() == "reject" {
 				completeFlag(cmd, flag.Name, completeNames(env, workstreamNames))
 			}
+		case "resume":
+			if flag.Value.Type() == "string" {
+				completeFlag(cmd, flag.Name, completeCheckpoints(env))
+			}
 		}
 	})
 	for _, child := range cmd.Commands() {
@@ -91,7 +103,8 @@ func completeFlag(cmd *cobra.Command, flag string, complete cobra.CompletionFunc
 // completeArguments completes the next argument according to its placeholder.
 func completeArguments(env *cli.Environment) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
-		placeholders := strings.Fields(cmd.Use)[1:]
+		use, _, _ := strings.Cut(cmd.Use, " {") // flags of which one is needed
+		placeholders := strings.Fields(use)[1:]
 		if len(placeholders) == 0 {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
@@ -109,6 +122,11 @@ func completeArguments(env *cli.Environment) cobra.CompletionFunc {
 			return completeNames(env, workstreamNames)(cmd, args, typed)
 		case "GATE":
 			return completeNames(env, gateLabels)(cmd, args, typed)
+		case "CHECKPOINT", "FROM", "TO":
+			if cmd.HasParent() && cmd.Parent().Name() == "safety" {
+				return completeSafetyCheckpoints(env)(cmd, args, typed)
+			}
+			return completeCheckpoints(env)(cmd, args, typed)
 		}
 		return nil, cobra.ShellCompDirectiveDefault
 	}
