@@ -1,10 +1,10 @@
 # What must hold before a change is taken. .ci/run builds the command and runs this pipeline with it.
 #
-# A workstream runs again when a file among its inputs has changed. Those that measure nothing but
-# the code of the language have fewer inputs than those that use the whole repository.
+# A workstream runs again when a file among its inputs has changed. What runs tests has the whole repository
+# among them: tests read manuals, examples and what is in testdata.
 
 locals {
-  go         = ["go.mod", "go.sum", "**/*.go"]
+  code       = ["go.mod", "go.sum", "**/*.go", "**/*.sql", "**/*.tmpl", "cmd/runner/templates", "cmd/runner/explain/texts"]
   repository = ["cmd", "runner", "pipeline", "checkpoint", "examples", "go.mod", "go.sum", "README.md", ".ci", ".github", ".golangci.yml"]
 }
 
@@ -28,7 +28,7 @@ pipeline "PRD-900" {
         done
         go -C .ci/collector vet .
       EOT
-      inputs = concat(local.go, [".ci/collector"])
+      inputs = concat(local.code, [".ci/collector"])
     }
 
     workstream "format" {
@@ -41,7 +41,7 @@ pipeline "PRD-900" {
         fi
         runner fmt --check .ci/PRD-900.hcl .ci/PRD-901.hcl
       EOT
-      inputs = concat(local.go, [".ci/*.hcl"])
+      inputs = concat(local.code, [".ci/*.hcl"])
     }
 
     workstream "vet" {
@@ -50,12 +50,12 @@ pipeline "PRD-900" {
         go vet ./...
         go vet -tags failpoint ./...
       EOT
-      inputs     = local.go
+      inputs     = local.code
     }
 
     workstream "staticcheck" {
       script = ". .ci/functions; tool staticcheck ./..."
-      inputs = concat(local.go, [".ci/tools.mod"])
+      inputs = concat(local.code, [".ci/tools.mod"])
     }
 
     workstream "golangci-lint" {
@@ -64,7 +64,7 @@ pipeline "PRD-900" {
         tool golangci-lint config verify
         tool golangci-lint run ./...
       EOT
-      inputs = concat(local.go, [".ci/tools.mod", ".golangci.yml"])
+      inputs = concat(local.code, [".ci/tools.mod", ".golangci.yml"])
     }
 
     workstream "other-systems" {
@@ -77,7 +77,7 @@ pipeline "PRD-900" {
           done
         done
       EOT
-      inputs = local.go
+      inputs = local.code
     }
   }
 
@@ -102,7 +102,7 @@ pipeline "PRD-900" {
         . .ci/functions
         proof bin/ci/histories.log ./runner '^TestHistories$' -model.histories=500 -model.seed="$seed"
       EOT
-      inputs    = local.go
+      inputs    = local.repository
       artifacts = ["bin/ci/histories.log"]
       gate "nothing-skipped" { script = ". .ci/functions; nothing_skipped bin/ci/histories.log" }
     }
@@ -112,7 +112,7 @@ pipeline "PRD-900" {
         . .ci/functions
         go test -tags failpoint ./checkpoint/failpoint
       EOT
-      inputs = local.go
+      inputs = local.repository
     }
 
     # With the race detector, the tests of the command line take longer than all others together:
