@@ -103,7 +103,7 @@ func TestDoctorProblems(t *testing.T) {
 		code    int
 		want    []string
 	}{
-		"an unknown key": {func(_ *testing.T, p *place) { p.write("runner.yaml", "paralel: 1\n") }, nil, 2,
+		"an unknown key": {func(_ *testing.T, p *place) { p.write("runner.yaml", "paralle: 1\n") }, nil, 2,
 			[]string{"problem    configuration: ", "parallel", "→ `runner config --defaults` lists every key", "1 problem, 0 warnings."}},
 		"a state directory that cannot be made": {func(_ *testing.T, p *place) {
 			p.write("runner.yaml", "checkpoint: { storage: { location: /proc/runner } }\n")
