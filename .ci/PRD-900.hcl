@@ -55,7 +55,7 @@ pipeline "PRD-900" {
 
     workstream "staticcheck" {
       script = ". .ci/functions; tool staticcheck ./..."
-      inputs = concat(local.code, [".ci/tools.mod"])
+      inputs = concat(local.code, [".ci/functions", ".ci/tools.*"])
     }
 
     workstream "golangci-lint" {
@@ -64,7 +64,7 @@ pipeline "PRD-900" {
         tool golangci-lint config verify
         tool golangci-lint run ./...
       EOT
-      inputs = concat(local.code, [".ci/tools.mod", ".golangci.yml"])
+      inputs = concat(local.code, [".ci/functions", ".ci/tools.*", ".golangci.yml"])
     }
 
     workstream "other-systems" {
@@ -121,7 +121,8 @@ pipeline "PRD-900" {
       title     = "The tests with the race detector"
       script    = <<-EOT
         . .ci/functions
-        raced bin/ci/races.log "$(go list ./... | grep -vxF "$commandline")"
+        packages=$(go list ./... | grep -vxF "$commandline")
+        raced bin/ci/races.log "$packages"
       EOT
       inputs    = local.repository
       artifacts = ["bin/ci/races.log"]

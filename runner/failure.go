@@ -91,7 +91,7 @@ func (fs *failures) expressionFailure(owner, gate string, diags hcl.Diagnostics)
 		if d.Severity != hcl.DiagError {
 			continue
 		}
-		f.Message = state.Text(shorten(fs.opts.Mask(d.Summary + ": " + d.Detail + valuesIn(d))))
+		f.Message = state.Text(shorten(fs.opts.Mask(d.Summary + ": " + d.Detail + fs.valuesIn(d))))
 		if d.Subject != nil {
 			f.File, f.Line, f.Column = state.Text(d.Subject.Filename), d.Subject.Start.Line, d.Subject.Start.Column
 		}
@@ -102,9 +102,9 @@ func (fs *failures) expressionFailure(owner, gate string, diags hcl.Diagnostics)
 
 // valuesIn names the values that an expression failed with, as an addition to the message about it:
 // " (workstream.WS1.outputs.n is 5)".
-func valuesIn(d *hcl.Diagnostic) string {
+func (fs *failures) valuesIn(d *hcl.Diagnostic) string {
 	var all []string
-	for _, v := range diagnostics.Values(d) {
+	for _, v := range diagnostics.Values(d, fs.opts.Mask) {
 		all = append(all, v.Traversal+" "+v.Statement)
 	}
 	if len(all) == 0 {

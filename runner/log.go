@@ -48,21 +48,23 @@ const (
 )
 
 // LogEnd returns the last lines of a log, at most limit bytes of them or one line. Of a long line it
-// returns the beginning. A missing log is an error that matches os.ErrNotExist.
-func LogEnd(path string, limit int) (string, error) {
+// returns the beginning. whole is false if lines before them are left out. A missing log is an error that
+// matches os.ErrNotExist.
+func LogEnd(path string, limit int) (text string, whole bool, err error) {
 	f, err := OpenLog(path)
 	if err != nil {
-		return "", err
+		return "", false, err
 	}
 	defer func() { _ = f.Close() }()
 	info, err := f.Stat()
 	if err != nil {
-		return "", err
+		return "", false, err
 	}
 	from := max(0, info.Size()-maxSearched)
 	r := bufio.NewReaderSize(io.NewSectionReader(f, from, info.Size()-from), 64<<10)
 	var lines []string
 	size := 0
+	whole = from == 0
 	for {
 		line, err := readLine(r)
 		if line != "" {
@@ -71,13 +73,13 @@ func LogEnd(path string, limit int) (string, error) {
 		}
 		for len(lines) > 1 && size > limit {
 			size -= len(lines[0])
-			lines = lines[1:]
+			lines, whole = lines[1:], false
 		}
 		if errors.Is(err, io.EOF) {
-			return strings.Join(lines, ""), nil
+			return strings.Join(lines, ""), whole, nil
 		}
 		if err != nil {
-			return "", err
+			return "", false, err
 		}
 	}
 }

@@ -28,7 +28,7 @@ func shorten(s string) string {
 
 // logTail reads the end of a log, "" if it can't be read.
 func logTail(name string) string {
-	text, err := LogEnd(name, maxTail)
+	text, _, err := LogEnd(name, maxTail)
 	if err != nil {
 		return ""
 	}

@@ -3,7 +3,7 @@
 //
 // It receives OTLP over HTTP on a free port of the loopback interface. Its first line of output
 // is http://HOST:PORT. It ends when its standard input does. This is a module of its own, so that
-// Runner does not depend on the collector's libraries. .ci/common builds it.
+// Runner does not depend on the collector's libraries. .ci/pipeline builds it.
 package main
 
 import (

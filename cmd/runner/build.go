@@ -253,9 +253,9 @@ func (b *build) run(ctx context.Context, session *checkpoint.Session) error {
 	if advice.IsA[*checkpoint.PoisonedError](err) && advice.IsA[*checkpoint.PoisonedError](closed) {
 		closed = nil // the journal failed, which ended the build; Close fails for the same reason
 	}
-	b.closeTracer(ctx)
 	err = errors.Join(err, closed)
 	b.audit(session.State(), ending, err)
+	b.closeTracer(ctx)
 	if err != nil {
 		return begin.Explain(b.env, session.State(), b.Pipeline.ID, b.Command, err)
 	}

@@ -4,8 +4,8 @@
 // flags fill, and a function runXxx(ctx, env, options), which makes one call into
 // prdrunner/runner, prdrunner/pipeline or prdrunner/checkpoint and shows the result.
 // root.go lists the commands. Those about checkpoints are in package checkpoints, and
-// `runner logs` and `runner watch` are packages logs and watch. A command gets everything else from the packages below
-// this one:
+// larger ones have a package each: logs, watch, doctor, explain and manual. A command gets
+// everything else from the packages below this one:
 //
 //   - cli: the process around it: streams, environment variables, clock, signals, terminal;
 //   - config: what the user has set;

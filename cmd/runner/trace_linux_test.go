@@ -15,7 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// collectorVariable names the program of .ci/collector, an OpenTelemetry Collector. .ci/common
+// collectorVariable names the program of .ci/collector, an OpenTelemetry Collector. .ci/pipeline
 // builds it.
 const collectorVariable = "TEST_COLLECTOR"
 

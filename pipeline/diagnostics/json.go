@@ -105,7 +105,7 @@ func newSnippet(src *sources, diag *hcl.Diagnostic) *Snippet {
 		StartLine:            diag.Subject.Start.Line,
 		HighlightStartOffset: utf8.RuneCountInString(s.code[:s.start]),
 		HighlightEndOffset:   utf8.RuneCountInString(s.code[:s.end]),
-		Values:               Values(diag),
+		Values:               Values(diag, nil),
 	}
 	if block := src.blockAt(*diag.Subject); block != "" {
 		item.Context = &block
@@ -114,8 +114,8 @@ func newSnippet(src *sources, diag *hcl.Diagnostic) *Snippet {
 }
 
 // Values describes the values that a failed expression refers to. It leaves out unknown and
-// sensitive values.
-func Values(diag *hcl.Diagnostic) []Value {
+// sensitive values. mask changes each text before it is cut and quoted; nil leaves texts as they are.
+func Values(diag *hcl.Diagnostic, mask func(string) string) []Value {
 	values := []Value{}
 	if diag.Expression == nil || diag.EvalContext == nil {
 		return values
@@ -125,7 +125,7 @@ func Values(diag *hcl.Diagnostic) []Value {
 		if diags.HasErrors() || !value.IsWhollyKnown() || value.ContainsMarked() {
 			continue
 		}
-		item := Value{Traversal: traversalText(traversal), Statement: "is " + valueText(value)}
+		item := Value{Traversal: traversalText(traversal), Statement: "is " + valueText(value, mask)}
 		if !slices.Contains(values, item) {
 			values = append(values, item)
 		}
@@ -160,11 +160,13 @@ func keyText(key cty.Value) string {
 }
 
 // valueText describes a known value in a few words.
-func valueText(value cty.Value) string {
+func valueText(value cty.Value, mask func(string) string) string {
 	typ := value.Type()
 	switch {
 	case value.IsNull():
 		return "null"
+	case typ == cty.String && mask != nil:
+		return strconv.Quote(shortened(mask(value.AsString())))
 	case typ == cty.String:
 		return strconv.Quote(shortened(value.AsString()))
 	case typ == cty.Number:

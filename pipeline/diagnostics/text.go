@@ -66,7 +66,7 @@ func (t *textWriter) diagnostic(diag *hcl.Diagnostic) {
 		t.printf("\n")
 		t.snippet(diag)
 	}
-	if values := Values(diag); len(values) > 0 {
+	if values := Values(diag, nil); len(values) > 0 {
 		t.printf("\n")
 		for i, v := range values {
 			prefix := "    "

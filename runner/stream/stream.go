@@ -9,7 +9,8 @@ package stream
 
 import (
 	"bytes"
-	"math"
+	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 
@@ -24,6 +25,8 @@ const (
 	// maxPoll is how many bytes of a log one call of Poll reads, so that a step that prints without
 	// end does not hold up what the caller has to do besides.
 	maxPoll = 1 << 20
+	// maxRest is how many bytes are read at the end of an attempt: the run waits for that.
+	maxRest = 64 << 20
 )
 
 // Line is a line that a step has printed.
@@ -31,6 +34,7 @@ type Line struct {
 	Step    string // as in Attempt
 	Attempt int
 	Text    string // without the end of the line
+	GoesOn  bool   // the line is longer, and the next one of the step has more of it
 }
 
 // Reader reads the logs of the steps that run. It is not safe for use by several goroutines.
@@ -94,10 +98,13 @@ func (r *Reader) end(name string, emit func(Line)) {
 
 // finish reads the rest of a log. A last line without an end counts.
 func (r *Reader) finish(l *log, emit func(Line)) {
-	r.read(l, math.MaxInt64, emit)
+	r.read(l, maxRest, emit)
 	if len(l.begun) > 0 {
-		l.emit(l.begun, emit)
+		l.emit(l.begun, false, emit)
 		l.begun = nil
+	}
+	if l.more() {
+		l.emit([]byte(fmt.Sprintf("… more than is shown here; %s has everything", filepath.Base(l.path))), false, emit)
 	}
 	if l.file != nil {
 		_ = l.file.Close() // it was only read
@@ -127,6 +134,16 @@ func (r *Reader) read(l *log, limit int64, emit func(Line)) {
 	}
 }
 
+// more reports whether there is something to read.
+func (l *log) more() bool {
+	if l.file == nil {
+		return false
+	}
+	info, err := l.file.Stat()
+	at, seekErr := l.file.Seek(0, io.SeekCurrent)
+	return err == nil && seekErr == nil && info.Size() > at
+}
+
 // split emits the lines that end in b, and keeps the rest.
 func (l *log) split(b []byte, emit func(Line)) {
 	for len(b) > 0 {
@@ -138,11 +155,11 @@ func (l *log) split(b []byte, emit func(Line)) {
 		if len(l.begun) > 0 {
 			line = append(l.begun, line...)
 		}
-		l.emit(line, emit)
+		l.emit(line, !whole, emit)
 		l.begun, b = l.begun[:0], rest
 	}
 }
 
-func (l *log) emit(line []byte, emit func(Line)) {
-	emit(Line{Step: l.Step, Attempt: l.Number, Text: string(bytes.TrimSuffix(line, []byte("\r")))})
+func (l *log) emit(line []byte, goesOn bool, emit func(Line)) {
+	emit(Line{Step: l.Step, Attempt: l.Number, Text: string(bytes.TrimSuffix(line, []byte("\r"))), GoesOn: goesOn})
 }

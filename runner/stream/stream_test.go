@@ -130,7 +130,7 @@ func TestALongLineIsDivided(t *testing.T) {
 	text := strings.Repeat("0123456789abcdef", 20_000)
 	l.write("a.1.log", text)
 	l.reader.Poll(l.emit)
-	if len(l.read) < 2 {
+	if len(l.read) < 2 || !l.read[0].GoesOn {
 		t.Errorf("%d lines before the end of the line", len(l.read))
 	}
 	l.reader.Close(l.emit)
@@ -159,5 +159,20 @@ func TestAFloodDoesNotHoldUpPoll(t *testing.T) {
 	l.apply(state.WorkstreamCompleted{Workstream: "a"})
 	if n := len(l.read); n != 1<<20 {
 		t.Errorf("%d lines at the end", n)
+	}
+}
+
+// TestTheRestIsBounded holds that the end of an attempt does not wait for all of a huge log, and says so.
+func TestTheRestIsBounded(t *testing.T) {
+	t.Parallel()
+	l := newLogs(t)
+	l.apply(state.WorkstreamStarted{Workstream: "a", Attempt: 1})
+	l.write("a.1.log", strings.Repeat(strings.Repeat("x", 60<<10)+"\n", 1200))
+	l.apply(state.WorkstreamCompleted{Workstream: "a"})
+	if n := len(l.read); n < 1000 || n > 1150 {
+		t.Errorf("%d lines", n)
+	}
+	if last := l.read[len(l.read)-1].Text; last != "… more than is shown here; a.1.log has everything" {
+		t.Errorf("the last line: %.80q", last)
 	}
 }

@@ -21,8 +21,9 @@ const maxAnswer = 64 << 10
 
 // The reasons why spans are lost that a collector does not tell.
 var (
-	errFull   = errors.New("it is too slow")
-	errSilent = errors.New("it does not answer in time")
+	errFull    = errors.New("it is too slow")
+	errSilent  = errors.New("it does not answer in time")
+	errStopped = errors.New("the wait for it was ended")
 )
 
 // client sends requests to a collector.
@@ -59,6 +60,8 @@ func (c *client) send(ctx context.Context, spans []*span) error {
 	}
 	answer, err := c.http.Do(req)
 	switch {
+	case errors.Is(ctx.Err(), context.Canceled):
+		return errStopped
 	case ctx.Err() != nil:
 		return errSilent
 	case err != nil:

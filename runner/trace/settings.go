@@ -60,7 +60,7 @@ type reading struct {
 // unless the traces could then go where they must not.
 func Read(p Process) (s *Settings, problems []string) {
 	r := &reading{Process: p}
-	endpoint, variable := r.endpoint()
+	endpoint, variable := r.option("ENDPOINT"), r.variable("ENDPOINT")
 	if endpoint == "" || r.isTrue("OTEL_SDK_DISABLED") || p.Lookup("OTEL_TRACES_EXPORTER") == "none" {
 		return nil, nil
 	}
@@ -89,7 +89,7 @@ func (r *reading) settings(endpoint, variable string) (*Settings, error) {
 	case protocolJSON:
 		s.json = true
 	default:
-		return nil, fmt.Errorf("the protocol of OTEL_EXPORTER_OTLP_PROTOCOL is %s; Runner has %s and %s, for which collectors listen on port 4318", protocol, protocolProtobuf, protocolJSON)
+		return nil, fmt.Errorf("the protocol of %s is %s; Runner has %s and %s, for which collectors listen on port 4318", r.variable("PROTOCOL"), protocol, protocolProtobuf, protocolJSON)
 	}
 	switch compression := r.option("COMPRESSION"); compression {
 	case "", "none":
@@ -109,26 +109,21 @@ func (r *reading) settings(endpoint, variable string) (*Settings, error) {
 
 const commonEndpoint = "OTEL_EXPORTER_OTLP_ENDPOINT"
 
-func (r *reading) endpoint() (value, variable string) {
-	const own = "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"
-	if value = r.Lookup(own); value != "" {
-		return value, own
+// variable returns the variable that has an option of the exporter: that for traces if it is set, else
+// that for all signals.
+func (r *reading) variable(name string) string {
+	if own := "OTEL_EXPORTER_OTLP_TRACES_" + name; r.Lookup(own) != "" {
+		return own
 	}
-	return r.Lookup(commonEndpoint), commonEndpoint
+	return "OTEL_EXPORTER_OTLP_" + name
 }
 
-// option returns the value of an option of the exporter: that for traces, or else that for all
-// signals.
-func (r *reading) option(name string) string {
-	if value := r.Lookup("OTEL_EXPORTER_OTLP_TRACES_" + name); value != "" {
-		return value
-	}
-	return r.Lookup("OTEL_EXPORTER_OTLP_" + name)
-}
+// option returns the value of an option of the exporter.
+func (r *reading) option(name string) string { return r.Lookup(r.variable(name)) }
 
 // problem adds what is wrong with an option of the exporter.
 func (r *reading) problem(name, what string) {
-	r.problems = append(r.problems, "OTEL_EXPORTER_OTLP_"+name+" "+what)
+	r.problems = append(r.problems, r.variable(name)+" "+what)
 }
 
 func (r *reading) isTrue(variable string) bool { return strings.EqualFold(r.Lookup(variable), "true") }

@@ -63,6 +63,7 @@ type outputLine struct {
 	Step    string     `json:"step"` // as in stream.Line
 	Attempt int        `json:"attempt"`
 	Text    state.Text `json:"text"`
+	GoesOn  bool       `json:"goes_on,omitempty"` // the line is longer, and the next one of the step has more of it
 }
 
 type endLine struct {
@@ -97,7 +98,7 @@ func (v *jsonView) closeStream() {
 }
 
 func (v *jsonView) printOutput(l stream.Line) {
-	v.printLine(outputLine{head: v.newHead("run.output"), Step: l.Step, Attempt: l.Attempt, Text: state.Text(l.Text)})
+	v.printLine(outputLine{head: v.newHead("run.output"), Step: l.Step, Attempt: l.Attempt, Text: state.Text(l.Text), GoesOn: l.GoesOn})
 }
 
 // tick prints what the steps have printed since the last time.

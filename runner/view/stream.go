@@ -23,6 +23,9 @@ func (v *plain) printOutput(l stream.Line) {
 	if i := strings.LastIndexByte(text, '\r'); i >= 0 { // a terminal would show only what overwrites the rest
 		text = text[i+1:]
 	}
+	if l.GoesOn {
+		text += " …"
+	}
 	name := l.Step + strings.Repeat(" ", max(0, v.nameWidth-displaywidth.String(l.Step)))
 	v.page.Printf("%s %s\n", v.page.Paint(Dim, name+" │"), text)
 }

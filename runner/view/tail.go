@@ -23,14 +23,18 @@ func Tail(path string) ([]string, error) {
 	return lastLines(text), err
 }
 
-// LogEnd returns the last lines of a log, at most 64 KiB of them, cleaned. A missing log has none.
+// LogEnd returns the last lines of a log, at most 64 KiB of them, cleaned. If lines before them are left
+// out, its first line says so. A missing log has none.
 func LogEnd(path string) (string, error) {
-	text, err := runner.LogEnd(path, tailBytes)
+	text, whole, err := runner.LogEnd(path, tailBytes)
 	if errors.Is(err, os.ErrNotExist) {
 		return "", nil
 	}
 	if err != nil {
 		return "", fmt.Errorf("read log: %w", err)
+	}
+	if !whole {
+		text = "… the lines before these are left out\n" + text
 	}
 	return Clean(text), nil
 }

@@ -1,7 +1,8 @@
 # Must give, by line:
-# 9: Duplicate key
-# 16: Duplicate key
-# 20: Duplicate key
+# 10: Duplicate key
+# 17: Duplicate key
+# 21: Duplicate key
+# 22: Duplicate key
 
 locals {
   steps = {
@@ -18,6 +19,7 @@ locals {
     { a = 1 },
     { a = 1, b = 2 },
     { for_all = { c = 1, "c" = 2 } },
+    { 1 = "a", "1" = "b" },
   ]
 }
 
