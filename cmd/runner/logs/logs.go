@@ -186,7 +186,10 @@ func (p *printer) choose(env *cli.Environment, st *state.State, steps []step, o 
 	switch {
 	case o.failed:
 		attempts, without := failedAttempts(steps, failures(st))
-		if len(attempts)+len(without) == 0 {
+		switch {
+		case len(attempts) == 0 && o.step != "":
+			fmt.Fprintf(env.Stderr, "%s has not failed, or has no log of that.\n", o.step)
+		case len(attempts)+len(without) == 0:
 			fmt.Fprintf(env.Stderr, "Nothing has failed in %s.\n", p.prd)
 		}
 		for _, f := range without {
