@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -72,7 +71,7 @@ func runWhy(ctx context.Context, env *cli.Environment, o whyOptions) error {
 	if err != nil {
 		return err
 	}
-	name, err := stepNamed(planned, o.name)
+	step, err := stepNamed(planned, o.name)
 	if err != nil {
 		return err
 	}
@@ -82,13 +81,13 @@ func runWhy(ctx context.Context, env *cli.Environment, o whyOptions) error {
 			return fmt.Errorf("read the journal of %s: %w", st.PRD, err)
 		}
 	}
-	explained, _ := why.Explain(planned, &history, name)
+	explained := why.Explain(planned, &history, step)
 	addDifferences(ctx, setup, st, &explained)
 	var status state.Status
 	if st != nil {
 		status = st.Status
 	}
-	next := whatNext(setup, st, planned, name)
+	next := whatNext(setup, st, planned, step.Name)
 	report := show.NewWhyReport(env.CommandLine, planned.PRD, status, explained, next)
 	if o.json {
 		return show.JSON(env.Stdout, report)
@@ -109,33 +108,35 @@ func planToResume(ctx context.Context, env *cli.Environment, setup *load.Setup, 
 	return st, planned, nil
 }
 
-// stepNamed returns the name of the step that the user means: that of a workstream, the label of a
-// gate, or the name of a gate if there is only one with it.
-func stepNamed(planned *plan.Plan, given string) (string, error) {
-	var names, gates []string
-	for _, phase := range planned.Phases {
-		for _, s := range phase.Steps {
+// stepNamed returns the step that the user means, by the name of a workstream, the label of a gate,
+// or the name of a gate if there is only one with it.
+func stepNamed(planned *plan.Plan, given string) (*plan.Step, error) {
+	var names, labels []string
+	var gate *plan.Step
+	for i := range planned.Phases {
+		for j := range planned.Phases[i].Steps {
+			s := &planned.Phases[i].Steps[j]
 			if s.Name == given {
-				return given, nil
+				return s, nil
 			}
 			names = append(names, s.Name)
-			if bare, _, _ := strings.Cut(s.Name, " ("); s.Kind == plan.GateStep && bare == given {
-				gates = append(gates, s.Name)
+			if bare, _, _ := state.CutLabel(s.Name); s.Kind == plan.GateStep && bare == given {
+				gate, labels = s, append(labels, s.Name)
 			}
 		}
 	}
-	switch len(gates) {
+	switch len(labels) {
 	case 1:
-		return gates[0], nil
+		return gate, nil
 	case 0:
 	default:
-		return "", advice.With(advice.Usagef("%q is the name of several gates", given), "name one of "+text.Enumerate(quoted(gates)))
+		return nil, advice.With(advice.Usagef("%q is the name of several gates", given), "name one of "+text.Enumerate(quoted(labels)))
 	}
 	unknown := advice.Usagef("%s has no workstream or gate %q", planned.PRD, given)
 	if near := words.Nearest(given, names); near != "" {
-		return "", advice.With(unknown, fmt.Sprintf("did you mean %s?", text.ShellWord(near)))
+		return nil, advice.With(unknown, fmt.Sprintf("did you mean %s?", text.ShellWord(near)))
 	}
-	return "", advice.With(unknown, fmt.Sprintf("`runner plan %s` lists them", planned.PRD))
+	return nil, advice.With(unknown, fmt.Sprintf("`runner plan %s` lists them", planned.PRD))
 }
 
 func quoted(names []string) []string {

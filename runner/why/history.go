@@ -11,8 +11,9 @@ import (
 // History collects from the commits of a journal the runs of workstreams and the judgements of gates.
 // The zero value is ready to use, and a nil History is empty.
 type History struct {
-	steps  map[string]*steps
-	makers map[state.Text]string // of artifacts: the workstream that recorded it last
+	steps     map[string]*steps
+	makers    map[state.Text]string // of artifacts: the workstream that recorded it last
+	rollbacks []rollback            // those that took the state back, the oldest first
 }
 
 // steps are the runs of one workstream or gate, the oldest first.
@@ -20,6 +21,7 @@ type steps struct {
 	runs    []*run
 	reason  state.Text    // why it is to run again
 	ended   state.Text    // how it ended last
+	ran     bool          // it ran before the journal begins
 	retries bool          // the next start is a retry, not a run of its own
 	digest  *state.Digest // of the last work that was recorded
 }
@@ -39,18 +41,14 @@ type run struct {
 	asked   bool // a gate that asked a person
 }
 
-// history returns h, or an empty history.
-func history(h *History) *History {
-	if h == nil {
-		return &History{}
-	}
-	return h
-}
-
-// Visit adds a commit of the journal.
+// Visit adds a commit of the journal. The state that a compacted journal begins with stands for the
+// commits before it.
 func (h *History) Visit(c state.Commit) error {
 	if h.steps == nil {
 		h.steps, h.makers = map[string]*steps{}, map[state.Text]string{}
+	}
+	if c.State != nil {
+		h.begin(c)
 	}
 	for _, e := range c.Events {
 		h.event(c, e)
@@ -68,7 +66,13 @@ func (h *History) of(name string) *steps {
 func (h *History) event(c state.Commit, e state.Event) {
 	switch e := e.(type) {
 	case state.SessionStarted:
-		h.takeOver(e.From)
+		if e.From != nil {
+			h.takeOver(e.From)
+		}
+	case state.RollbackCompleted:
+		if e.State != nil { // nil: only files were restored
+			h.goBack(c.Seq, e.State)
+		}
 	case state.WorkstreamInvalidated:
 		h.of(e.Workstream).reason = e.Reason
 	case state.WorkstreamResolved:
@@ -123,9 +127,6 @@ func answered(how string, by state.Actor, comment state.Text) state.Text {
 
 // takeOver takes over the records with which a session begins.
 func (h *History) takeOver(from *state.State) {
-	if from == nil {
-		return
-	}
 	for w := range from.Records() {
 		if w.Done() {
 			digest := w.Digest
@@ -158,7 +159,7 @@ func (s *steps) begin(r *run) {
 		s.runs[len(s.runs)-1].attempt = r.attempt
 		return
 	}
-	r.again, r.was, r.reason = len(s.runs) > 0 || s.digest != nil, s.digest, s.reason
+	r.again, r.was, r.reason = s.ran || len(s.runs) > 0 || s.digest != nil, s.digest, s.reason
 	if r.reason == "" && s.ended != "" && !r.gate && r.was == nil {
 		r.reason = "the run before it " + s.ended
 	}
@@ -206,21 +207,30 @@ func (r *run) changes() []plan.Change {
 	return plan.DigestChanges(*r.was, *r.digest)
 }
 
-func (h *History) last(name string) *run { return h.before(name, math.MaxUint64) }
+// last returns the last run of a step that no rollback took back, or else its last run, which back
+// tells.
+func (h *History) last(name string) (r *run, back bool) {
+	if r = h.before(name, math.MaxUint64); r != nil || h == nil || h.steps[name] == nil {
+		return r, false
+	}
+	if all := h.steps[name].runs; len(all) > 0 {
+		return all[len(all)-1], true
+	}
+	return nil, false
+}
 
-// before returns the last run of a step that began at a commit or before it.
+// before returns the last run of a step that counted at a commit.
 func (h *History) before(name string, seq uint64) *run {
-	s := history(h).steps[name]
-	if s == nil {
+	if h == nil || h.steps[name] == nil {
 		return nil
 	}
-	for i := len(s.runs) - 1; i >= 0; i-- {
-		if s.runs[i].seq <= seq {
-			return s.runs[i]
-		}
-	}
-	return nil
+	return h.standing(h.steps[name], seq)
 }
 
 // maker returns the workstream that recorded a file last, "" if none did.
-func (h *History) maker(path state.Text) string { return history(h).makers[path] }
+func (h *History) maker(path state.Text) string {
+	if h == nil {
+		return ""
+	}
+	return h.makers[path]
+}

@@ -25,7 +25,7 @@ type Explanation struct {
 	Name  string        `json:"name"`
 	Title string        `json:"title,omitempty"`
 	Kind  plan.StepKind `json:"kind"`
-	Next  *Cause        `json:"next"`     // what a build that resumes does; nil: that can't be planned
+	Next  *Cause        `json:"next"`     // what a build that resumes does
 	Last  *Run          `json:"last_run"` // nil: it never ran in the session
 }
 
@@ -35,6 +35,8 @@ type Cause struct {
 	Does    string     `json:"does"` // in words: runs again
 	Reason  state.Text `json:"reason"`
 	Changes []Change   `json:"changes,omitempty"`
+	// Above says that the cause is told in full further up, and only named here.
+	Above bool `json:"above,omitempty"`
 	// Because are the causes in the workstreams that it depends on.
 	Because []*Cause `json:"because,omitempty"`
 	// Approvals are the gates that must be approved first.
@@ -53,15 +55,15 @@ type Change struct {
 
 // Run is the last run of a workstream, or the last judgement of a gate.
 type Run struct {
-	At      time.Time  `json:"at"`
+	At      time.Time  `json:"at,omitzero"` // zero: that is no longer on record
 	Attempt int        `json:"attempt"`
-	Seq     uint64     `json:"seq"`   // of the commit that recorded its beginning
+	Seq     uint64     `json:"seq"`   // of the commit that recorded its beginning, or that is the first on record of it
 	Ended   state.Text `json:"ended"` // how, in words; "": it has not ended
 	Cause   *Cause     `json:"cause"`
 }
 
 // Explain explains a step of a plan. history may be nil, if there is no session.
-func Explain(planned *plan.Plan, history *History, name string) (Explanation, bool) {
+func Explain(planned *plan.Plan, history *History, step *plan.Step) Explanation {
 	x := explainer{steps: map[string]*plan.Step{}, history: history}
 	for i := range planned.Phases {
 		for j := range planned.Phases[i].Steps {
@@ -69,17 +71,19 @@ func Explain(planned *plan.Plan, history *History, name string) (Explanation, bo
 			x.steps[s.Name] = s
 		}
 	}
-	step := x.steps[name]
-	if step == nil {
-		return Explanation{}, false
+	e := Explanation{Name: step.Name, Title: step.Title, Kind: step.Kind}
+	e.Next = x.future(step, newTold())
+	e.Next.awaitApprovals(approvalsBefore(planned, step.Name))
+	if run, back := history.last(step.Name); run != nil {
+		e.Last = &Run{At: run.at, Attempt: run.attempt, Seq: run.seq, Ended: run.ended, Cause: x.past(step.Name, run, newTold())}
+		switch {
+		case back && run.ended == "":
+			e.Last.Ended = takenBack
+		case back:
+			e.Last.Ended += "; " + takenBack
+		}
 	}
-	e := Explanation{Name: name, Title: step.Title, Kind: step.Kind}
-	e.Next = x.future(name, map[string]bool{})
-	e.Next.awaitApprovals(approvalsBefore(planned, name))
-	if run := history.last(name); run != nil {
-		e.Last = &Run{At: run.at, Attempt: run.attempt, Seq: run.seq, Ended: run.ended, Cause: x.past(name, run.seq, map[string]bool{})}
-	}
-	return e, true
+	return e
 }
 
 // approvalsBefore returns the gates of the phases before a step that wait for an approval. No step
@@ -118,48 +122,70 @@ type explainer struct {
 	history *History
 }
 
-// future returns what the plan does with a step, and why. seen holds the steps on the way to it.
-func (x *explainer) future(name string, seen map[string]bool) *Cause {
-	s := x.steps[name]
-	if s == nil || seen[name] {
+// told is what an explanation has told so far. Many ways lead to the same cause, so that each is told
+// in full only once.
+type told struct {
+	open  map[string]bool   // steps on the way to the cause that is told now
+	steps map[string]*Cause // what the plan does with them
+	runs  map[*run]*Cause
+}
+
+func newTold() *told {
+	return &told{open: map[string]bool{}, steps: map[string]*Cause{}, runs: map[*run]*Cause{}}
+}
+
+// above returns a cause that only names one which is told in full further up.
+func above(c *Cause) *Cause {
+	return &Cause{Name: c.Name, Does: c.Does, Decision: c.Decision, Above: true}
+}
+
+// future returns what the plan does with a step, and why; nil if that is being told.
+func (x *explainer) future(s *plan.Step, told *told) *Cause {
+	if s == nil || told.open[s.Name] {
 		return nil
 	}
-	seen[name] = true
-	defer delete(seen, name)
-	c := &Cause{Name: name, Does: does(s), Reason: s.Reason, Changes: changes(s.Changes), Decision: s.Decision}
+	if c := told.steps[s.Name]; c != nil {
+		return above(c)
+	}
+	told.open[s.Name] = true
+	defer delete(told.open, s.Name)
+	c := &Cause{Name: s.Name, Does: does(s), Reason: s.Reason, Changes: changes(s.Changes), Decision: s.Decision}
+	told.steps[s.Name] = c
 	if s.Reason == plan.WaitsForApproval {
 		c.Does, c.Reason = "waits for an approval", ""
 	}
 	if s.Decision == plan.Depends || s.Decision == plan.Blocked { // others only come after those in On
 		for _, on := range s.On {
-			c.add(x.future(on, seen))
+			c.add(x.future(x.steps[on], told))
 		}
 	}
 	if s.Kind == plan.WorkstreamStep && (s.Decision == plan.Judge || s.Decision == plan.Blocked) {
-		x.addGates(c, seen)
+		x.addGates(c, told)
 	}
-	x.addPast(c, s.Changes, s.On, math.MaxUint64, seen)
+	x.addPast(c, s.Changes, s.On, math.MaxUint64, told)
 	return c
 }
 
 // addGates adds the gates of a workstream that do not keep their verdicts.
-func (x *explainer) addGates(c *Cause, seen map[string]bool) {
+func (x *explainer) addGates(c *Cause, told *told) {
 	for _, name := range slices.Sorted(maps.Keys(x.steps)) {
 		s := x.steps[name]
-		if s.Kind == plan.GateStep && strings.HasSuffix(name, " ("+c.Name+")") && s.Decision != plan.Reuse {
-			c.add(x.future(name, seen))
+		if _, owner, _ := state.CutLabel(name); s.Kind == plan.GateStep && owner == c.Name && s.Decision != plan.Reuse {
+			c.add(x.future(s, told))
 		}
 	}
 }
 
-// past returns why the run that began before a commit ran.
-func (x *explainer) past(name string, until uint64, seen map[string]bool) *Cause {
-	run := x.history.before(name, until)
-	if run == nil || seen[name] {
+// past returns why a step ran; nil if there is no such run, or if the step is being told.
+func (x *explainer) past(name string, run *run, told *told) *Cause {
+	if run == nil || told.open[name] {
 		return nil
 	}
-	seen[name] = true
-	defer delete(seen, name)
+	if c := told.runs[run]; c != nil {
+		return above(c)
+	}
+	told.open[name] = true
+	defer delete(told.open, name)
 	found := run.changes()
 	reason := run.reason
 	switch {
@@ -172,12 +198,13 @@ func (x *explainer) past(name string, until uint64, seen map[string]bool) *Cause
 		reason = "it had not run yet"
 	}
 	c := &Cause{Name: name, Does: run.does(), Reason: reason, Changes: changes(found)}
-	x.addPast(c, found, nil, run.seq, seen)
+	told.runs[run] = c
+	x.addPast(c, found, nil, run.seq, told)
 	return c
 }
 
 // addPast adds to a cause the runs that gave the results and made the files which changed.
-func (x *explainer) addPast(c *Cause, found []plan.Change, known []string, until uint64, seen map[string]bool) {
+func (x *explainer) addPast(c *Cause, found []plan.Change, known []string, until uint64, told *told) {
 	for _, change := range found {
 		name := string(change.Name)
 		switch change.Component {
@@ -190,7 +217,7 @@ func (x *explainer) addPast(c *Cause, found []plan.Change, known []string, until
 		if name == "" || slices.Contains(known, name) || slices.ContainsFunc(c.Because, func(b *Cause) bool { return b.Name == name }) {
 			continue
 		}
-		c.add(x.past(name, until-1, seen))
+		c.add(x.past(name, x.history.before(name, until-1), told))
 	}
 }
 
@@ -210,9 +237,6 @@ func changes(found []plan.Change) []Change {
 
 // Causes calls visit for a cause and all that are behind it.
 func (c *Cause) Causes(visit func(*Cause)) {
-	if c == nil {
-		return
-	}
 	visit(c)
 	for _, b := range c.Because {
 		b.Causes(visit)

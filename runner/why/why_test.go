@@ -13,6 +13,20 @@ import (
 
 var began = time.Date(2025, 12, 11, 10, 0, 0, 0, time.UTC)
 
+// explain explains the step of a plan that has a name.
+func explain(t *testing.T, planned *plan.Plan, history *why.History, name string) why.Explanation {
+	t.Helper()
+	for i := range planned.Phases {
+		for j := range planned.Phases[i].Steps {
+			if s := &planned.Phases[i].Steps[j]; s.Name == name {
+				return why.Explain(planned, history, s)
+			}
+		}
+	}
+	t.Fatalf("the plan has no %s", name)
+	return why.Explanation{}
+}
+
 // journal returns the history of some commits.
 func journal(t *testing.T, commits ...[]state.Event) *why.History {
 	t.Helper()
@@ -59,10 +73,7 @@ func TestFirstCause(t *testing.T) {
 		{Kind: plan.WorkstreamStep, Name: "notes", Decision: plan.Rerun, Reason: "inputs changed: changes/1.md", Changes: changed},
 		{Kind: plan.WorkstreamStep, Name: "archive", Decision: plan.Depends, Reason: "on the result of notes", On: []string{"notes"}},
 	}}}}
-	got, found := why.Explain(planned, history, "archive")
-	if !found {
-		t.Fatal("archive is not found")
-	}
+	got := explain(t, planned, history, "archive")
 	if want := "archive may run again, because notes runs again: inputs changed: changes/1.md"; got.Next.Chain() != want {
 		t.Errorf("the next build: %q, want %q", got.Next.Chain(), want)
 	}
@@ -74,11 +85,11 @@ func TestFirstCause(t *testing.T) {
 	if diff := cmp.Diff(want, got.Last); diff != "" {
 		t.Errorf("the last run (-want +got):\n%s", diff)
 	}
-	if got, _ := why.Explain(planned, history, "notes"); got.Last.Attempt != 3 || got.Last.Seq != 5 || got.Last.Ended != "completed" {
+	if got := explain(t, planned, history, "notes"); got.Last.Attempt != 3 || got.Last.Seq != 5 || got.Last.Ended != "completed" {
 		t.Errorf("a retry counts as a run of its own: %+v", got.Last)
 	}
-	if _, found := why.Explain(planned, nil, "nothing"); found {
-		t.Error("a workstream that there is not is explained")
+	if got := explain(t, planned, nil, "notes"); got.Last != nil {
+		t.Errorf("a run without a session: %+v", got.Last)
 	}
 }
 
@@ -102,7 +113,7 @@ func TestWhatBlocks(t *testing.T) {
 		"later":            {"later runs, once sign-off (draft) is approved: not run yet", ""},
 		"lint (draft)":     {"lint (draft) keeps its verdict", ""},
 	} {
-		got, _ := why.Explain(planned, history, name)
+		got := explain(t, planned, history, name)
 		last := ""
 		if got.Last != nil {
 			last = got.Last.Cause.Chain()
@@ -125,12 +136,12 @@ func TestLastAnswer(t *testing.T) {
 		"failed: broken":        state.GateFailed{Verdict: gate, Error: state.Failure{Message: "broken"}},
 		"skipped since":         state.GateSkipped{Gate: "g (a)", Reason: "r"},
 	} {
-		got, _ := why.Explain(planned, journal(t, []state.Event{state.GateStarted{Gate: "g (a)", Attempt: 1}}, []state.Event{event}), "g (a)")
+		got := explain(t, planned, journal(t, []state.Event{state.GateStarted{Gate: "g (a)", Attempt: 1}}, []state.Event{event}), "g (a)")
 		if string(got.Last.Ended) != want {
 			t.Errorf("%q, want %q", got.Last.Ended, want)
 		}
 	}
-	got, _ := why.Explain(planned, journal(t, []state.Event{state.GateVoided{Gate: "g (a)", Reason: "its files changed"}, state.GateStarted{Gate: "g (a)", Attempt: 2}}), "g (a)")
+	got := explain(t, planned, journal(t, []state.Event{state.GateVoided{Gate: "g (a)", Reason: "its files changed"}, state.GateStarted{Gate: "g (a)", Attempt: 2}}), "g (a)")
 	if chain := got.Last.Cause.Chain(); chain != "g (a) was judged: its files changed" {
 		t.Errorf("%q", chain)
 	}

@@ -26,10 +26,7 @@ type WhyReport struct {
 
 // NewWhyReport returns the JSON form of an explanation.
 func NewWhyReport(cmdline advice.CommandLine, prd string, status state.Status, e why.Explanation, next []advice.Suggestion) WhyReport {
-	r := WhyReport{FormatVersion: FormatVersion, PRD: prd, Status: status, Explanation: e, Commands: []state.Text{}}
-	if e.Next != nil {
-		r.Chain = state.Text(e.Next.Chain())
-	}
+	r := WhyReport{FormatVersion: FormatVersion, PRD: prd, Status: status, Explanation: e, Chain: state.Text(e.Next.Chain()), Commands: []state.Text{}}
 	for _, s := range next {
 		r.Commands = append(r.Commands, state.Text(cmdline.Command(s.Command)))
 	}
@@ -45,7 +42,7 @@ func Why(w io.Writer, cmdline advice.CommandLine, now time.Time, r WhyReport, ne
 		last = "Last verdict"
 	}
 	p.facts(fact{"Next build", string(r.Chain), styleOfDecision(r.Next)}, fact{last, describeRun(now, r.Last), view.None})
-	if r.Next != nil && tells(r.Next) {
+	if tells(r.Next) {
 		p.heading("Next build")
 		p.cause(r.Next, "  ")
 	}
@@ -64,9 +61,6 @@ func Why(w io.Writer, cmdline advice.CommandLine, now time.Time, r WhyReport, ne
 func tells(c *why.Cause) bool { return len(c.Changes)+len(c.Because) > 0 }
 
 func styleOfDecision(c *why.Cause) view.Style {
-	if c == nil {
-		return view.None
-	}
 	switch c.Decision {
 	case plan.Blocked, plan.Uncertain:
 		return view.Yellow
@@ -83,7 +77,10 @@ func describeRun(now time.Time, r *why.Run) string {
 	if r == nil {
 		return "none in this session"
 	}
-	parts := []string{when(now, r.At)}
+	parts := []string{"at a time that is no longer on record"}
+	if !r.At.IsZero() {
+		parts[0] = when(now, r.At)
+	}
 	if r.Attempt > 1 {
 		parts = append(parts, "attempt "+strconv.Itoa(r.Attempt))
 	}
@@ -95,11 +92,11 @@ func describeRun(now time.Time, r *why.Run) string {
 
 // cause writes a cause, what changed, and the causes behind it.
 func (p *page) cause(c *why.Cause, indent string) {
-	if c == nil {
-		return
-	}
 	p.Printf("%s%s %s", view.Painted(indent), p.Paint(view.Bold, c.Name), c.Does)
-	if c.Reason != "" {
+	switch {
+	case c.Above:
+		p.Printf(" (see above)")
+	case c.Reason != "":
 		p.Printf(": %s", c.Reason)
 	}
 	p.Printf("\n")

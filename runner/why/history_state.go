@@ -1,0 +1,132 @@
+package why
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"prdrunner/checkpoint/state"
+)
+
+// noReason is why a run ran whose beginning is in no commit.
+const noReason = "the journal was compacted since, and no longer says why"
+
+// begin takes over the state that a compacted journal begins with. Of each step the state has only
+// the last run, without the time of its beginning in the journal.
+func (h *History) begin(c state.Commit) {
+	h.takeOver(c.State)
+	for w := range c.State.Records() {
+		s := h.of(w.Name)
+		if w.Status == state.Pending {
+			s.reason = w.Reason
+			if w.Digest.Definition != "" { // of the work that was invalidated
+				digest := w.Digest
+				s.digest = &digest
+			}
+		}
+		if w.Session == "" {
+			s.adopt(c, workstreamRun(w), w.Attempts > 0)
+		}
+	}
+	for g := range gatesOf(c.State) {
+		s := h.of(g.Label)
+		if g.Status == state.Pending {
+			s.reason = g.Reason
+		}
+		if g.Session == "" {
+			s.adopt(c, gateRun(g), g.Attempts > 0)
+		}
+	}
+}
+
+// adopt adds a run of before the beginning of the journal, unless there was none.
+func (s *steps) adopt(c state.Commit, r *run, ran bool) {
+	if !ran && r.ended == "" {
+		return
+	}
+	if r.seq == 0 {
+		r.seq = c.Seq
+	}
+	s.ran, s.ended = ran, r.ended
+	s.runs = append(s.runs, r)
+}
+
+func workstreamRun(w *state.Workstream) *run {
+	r := &run{at: timeOf(w.StartedAt), seq: cmp.Or(w.WorkSeq, w.EndedSeq), attempt: w.Attempts, reason: noReason, ended: endOf(w)}
+	if w.Status == state.Skipped {
+		r.at, r.attempt, r.reason, r.skipped, r.ended = timeOf(w.EndedAt), 0, w.Reason, true, "skipped since"
+	}
+	return r
+}
+
+func gateRun(g *state.Gate) *run {
+	r := &run{at: timeOf(g.At), attempt: g.Attempts, gate: true, asked: g.Status == state.Waiting, reason: noReason, ended: verdictOf(g)}
+	if g.Status == state.Skipped {
+		r.reason, r.skipped = g.Reason, true
+	}
+	return r
+}
+
+func timeOf(t *time.Time) time.Time {
+	if t == nil {
+		return time.Time{}
+	}
+	return *t
+}
+
+// endOf says how a workstream ended, by its record.
+func endOf(w *state.Workstream) state.Text {
+	message := state.Text("")
+	if w.Error != nil {
+		message = w.Error.Message
+	}
+	switch w.Status {
+	case state.Completed:
+		return "completed"
+	case state.Succeeded:
+		return "its work succeeded"
+	case state.Failed:
+		return "failed: " + message
+	case state.Interrupted:
+		return "was interrupted"
+	case state.Uncertain:
+		return "became uncertain: " + message
+	case state.Skipped:
+		return "was skipped"
+	}
+	return ""
+}
+
+// verdictOf says how a gate was judged or answered, by its record.
+func verdictOf(g *state.Gate) state.Text {
+	switch {
+	case g.Status == state.Passed && g.By != nil:
+		return answered("approved", *g.By, g.Comment)
+	case g.Status == state.Passed:
+		return "passed"
+	case g.Status == state.Rejected && g.By != nil:
+		return answered("rejected", *g.By, g.Comment)
+	case g.Status == state.Failed && g.Error != nil:
+		return "failed: " + g.Error.Message
+	case g.Status == state.Skipped:
+		return "skipped since"
+	}
+	return ""
+}
+
+// gatesOf yields all gates of a state.
+func gatesOf(s *state.State) func(func(*state.Gate) bool) {
+	return func(yield func(*state.Gate) bool) {
+		for _, p := range s.Phases {
+			all := slices.Clone(p.Gates)
+			for _, w := range p.Workstreams {
+				all = append(all, w.Gates...)
+			}
+			for _, g := range all {
+				if !yield(g) {
+					return
+				}
+			}
+		}
+	}
+}
