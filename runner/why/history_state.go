@@ -93,6 +93,7 @@ func endOf(w *state.Workstream) state.Text {
 		return "became uncertain: " + message
 	case state.Skipped:
 		return "was skipped"
+	case state.Pending, state.Running, state.Passed, state.Rejected, state.Waiting: // it has not ended, or is none of a workstream
 	}
 	return ""
 }
