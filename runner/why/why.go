@@ -291,7 +291,7 @@ func does(s *plan.Step) string {
 		return "does not run again; its gates come next"
 	case plan.Depends:
 		if gate {
-			return "may be judged again"
+			return "may be judged"
 		}
 		return "may run again"
 	case plan.Blocked:
