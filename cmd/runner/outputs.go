@@ -14,6 +14,7 @@ import (
 	"prdrunner/cmd/runner/load"
 	"prdrunner/cmd/runner/show"
 	"prdrunner/cmd/runner/words"
+	"prdrunner/runner/view"
 )
 
 type outputsOptions struct {
@@ -64,7 +65,7 @@ func runOutputs(env *cli.Environment, o outputsOptions) error {
 		return err
 	}
 	report := show.NewOutputsReport(st, func(name string) bool {
-		return o.workstream == "" || name == o.workstream || show.BlockOf(name) == o.workstream && st.Workstream(o.workstream) == nil
+		return o.workstream == "" || name == o.workstream || view.Block(name) == o.workstream && st.Workstream(o.workstream) == nil
 	})
 	switch {
 	case o.name != "":
@@ -85,7 +86,7 @@ func checkWorkstream(st *state.State, named string) error {
 	}
 	var names []string
 	for w := range st.Records() {
-		if show.BlockOf(w.Name) == named {
+		if view.Block(w.Name) == named {
 			return nil
 		}
 		names = append(names, w.Name)

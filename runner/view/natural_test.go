@@ -20,6 +20,19 @@ func TestNaturalOrder(t *testing.T) {
 			}
 		}
 	}
+	for _, want := range [][]string{
+		{`service["1"]`, `service["2"]`, `service["10"]`},
+		{"hook.failed.2", "hook.failed.11"},
+		{"v1.9.0", "v1.10.0"},
+		{"a01", "a1", "a02"},
+		{"1", "a", "é"},
+	} {
+		got := slices.Clone(want)
+		slices.Reverse(got)
+		if slices.SortFunc(got, view.CompareNatural); !slices.Equal(got, want) {
+			t.Errorf("sorted %q, want %q", got, want)
+		}
+	}
 	if got := view.CompareNatural("a1", "a01"); got == 0 {
 		t.Error("a1 and a01 are the same name")
 	}

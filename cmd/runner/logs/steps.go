@@ -14,10 +14,10 @@ import (
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/text"
 	"prdrunner/cmd/runner/advice"
-	"prdrunner/cmd/runner/show"
 	"prdrunner/cmd/runner/words"
 	"prdrunner/runner"
 	"prdrunner/runner/stream"
+	"prdrunner/runner/view"
 )
 
 // step is a workstream, a gate, a service or a hook, with the name of its log.
@@ -49,7 +49,7 @@ func findSteps(st *state.State, hooks []step, name string) ([]step, error) {
 	var labels []string
 	for _, s := range all {
 		labels = append(labels, s.label)
-		if block := show.BlockOf(s.label); block != "" {
+		if block := view.Block(s.label); block != s.label {
 			labels = append(labels, block)
 		}
 	}
@@ -69,7 +69,7 @@ func (s step) isNamed(name string) bool {
 	if bare, _, ok := state.CutLabel(s.label); ok {
 		return bare == name
 	}
-	return name != "" && show.BlockOf(s.label) == name
+	return name != "" && view.Block(s.label) == name
 }
 
 func allSteps(st *state.State) []step {
@@ -132,7 +132,7 @@ func findHooks(store *checkpoint.Store, prd string) ([]step, error) {
 		}
 	}
 	var hooks []step
-	for _, name := range slices.SortedFunc(maps.Keys(attempts), words.CompareNatural) {
+	for _, name := range slices.SortedFunc(maps.Keys(attempts), view.CompareNatural) {
 		hooks = append(hooks, step{label: name, log: name, attempts: attempts[name]})
 	}
 	return hooks, nil

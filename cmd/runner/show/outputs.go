@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"prdrunner/checkpoint/state"
-	"prdrunner/cmd/runner/words"
 	"prdrunner/runner/mask"
 	"prdrunner/runner/view"
 )
@@ -47,7 +46,7 @@ const metricPrefix = "metric."
 func NewOutputsReport(st *state.State, chosen func(workstream string) bool) OutputsReport {
 	r := OutputsReport{FormatVersion: FormatVersion, PRD: st.PRD, Session: st.Session, Status: st.Status, Workstreams: []WorkstreamOutputs{}}
 	for _, p := range st.Phases {
-		for _, w := range naturally(p.Workstreams) {
+		for _, w := range view.InNaturalOrder(p.Workstreams, workstreamName) {
 			if !chosen(w.Name) || !hasResult(w) {
 				continue
 			}
@@ -57,29 +56,6 @@ func NewOutputsReport(st *state.State, chosen func(workstream string) bool) Outp
 		}
 	}
 	return r
-}
-
-// naturally returns workstreams in their order, but instances of one block by their keys.
-func naturally(workstreams []*state.Workstream) []*state.Workstream {
-	sorted := slices.Clone(workstreams)
-	for from := 0; from < len(sorted); {
-		to := from + 1
-		for to < len(sorted) && BlockOf(sorted[from].Name) != "" && BlockOf(sorted[from].Name) == BlockOf(sorted[to].Name) {
-			to++
-		}
-		slices.SortStableFunc(sorted[from:to], func(a, b *state.Workstream) int { return words.CompareNatural(a.Name, b.Name) })
-		from = to
-	}
-	return sorted
-}
-
-// BlockOf returns the name of the block that a workstream is an instance of, "" if it is none.
-func BlockOf(workstream string) string {
-	block, _, instance := strings.Cut(workstream, "[")
-	if !instance {
-		return ""
-	}
-	return block
 }
 
 func outputsOf(st *state.State, w *state.Workstream) WorkstreamOutputs {
@@ -111,8 +87,8 @@ func typeOf(v any) string {
 
 // Names returns the names of the outputs, and then those of the metrics as in RUNNER_OUTPUT, in natural order.
 func (o WorkstreamOutputs) Names() []string {
-	names := slices.SortedFunc(maps.Keys(o.Outputs), words.CompareNatural)
-	for _, name := range slices.SortedFunc(maps.Keys(o.Metrics), words.CompareNatural) {
+	names := slices.SortedFunc(maps.Keys(o.Outputs), view.CompareNatural)
+	for _, name := range slices.SortedFunc(maps.Keys(o.Metrics), view.CompareNatural) {
 		names = append(names, metricPrefix+name)
 	}
 	return names

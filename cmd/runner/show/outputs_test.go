@@ -3,6 +3,7 @@ package show_test
 import (
 	"encoding/json"
 	"io"
+	"strings"
 	"testing"
 
 	"prdrunner/checkpoint/state"
@@ -12,7 +13,7 @@ import (
 func TestOutputs(t *testing.T) {
 	t.Parallel()
 	instance := func(name string) *state.Workstream {
-		return &state.Workstream{Name: name, Status: state.Completed, Outputs: map[string]state.Text{"url": "http://" + state.Text(name[8:])}}
+		return &state.Workstream{Name: name, Status: state.Completed, Outputs: map[string]state.Text{"url": "http://" + state.Text(strings.Trim(name, `service[]"`))}}
 	}
 	st := &state.State{
 		Session: "s-1", PRD: "PRD-009", Status: state.StatusFailed,
@@ -26,11 +27,11 @@ func TestOutputs(t *testing.T) {
 			{Name: "tests", Status: state.Succeeded, Metrics: []string{"coverage", "stable", "grade"}},
 			{Name: "silent", Status: state.Completed},
 			{Name: "again", Status: state.Pending, Outputs: map[string]state.Text{"old": "value"}},
-			instance("service[10]"), instance("service[2]"), instance("service[1]"),
+			instance(`service["10"]`), instance(`service["2"]`), instance(`service["1"]`),
 		}}},
 	}
 	all := show.NewOutputsReport(st, func(string) bool { return true })
-	one := show.NewOutputsReport(st, func(name string) bool { return name == "service[2]" })
+	one := show.NewOutputsReport(st, func(name string) bool { return name == `service["2"]` })
 	compareAnswers(t, "outputs.txt", []answer{
 		{"all", func(w io.Writer) error { return show.Outputs(w, all) }},
 		asJSON("all", all),

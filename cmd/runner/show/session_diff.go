@@ -9,7 +9,6 @@ import (
 	"prdrunner/checkpoint/compare"
 	"prdrunner/checkpoint/history"
 	"prdrunner/checkpoint/state"
-	"prdrunner/cmd/runner/words"
 	"prdrunner/runner/view"
 )
 
@@ -69,7 +68,7 @@ func SessionDiff(w io.Writer, r SessionDiffReport) error {
 
 // byName returns changes in the natural order of their names.
 func byName(changes []compare.ValueChange) []compare.ValueChange {
-	return slices.SortedStableFunc(slices.Values(changes), func(a, b compare.ValueChange) int { return words.CompareNatural(a.Name, b.Name) })
+	return slices.SortedStableFunc(slices.Values(changes), func(a, b compare.ValueChange) int { return view.CompareNatural(a.Name, b.Name) })
 }
 
 // line describes a session in one line.

@@ -1,6 +1,5 @@
 // Package words helps with the words that a user types and reads. OneOf lists the allowed words
-// in a message, Nearest finds the word that the user may have misspelt, and CompareNatural
-// orders names as people do.
+// in a message, and Nearest finds the word that the user may have misspelt.
 package words
 
 import (
