@@ -31,8 +31,8 @@ func newOutputsCommand(env *cli.Environment) *cobra.Command {
 		Short: "Print what workstreams handed to others",
 		Long: `Print the outputs and metrics of workstreams as they are on record: of all of them, or
 of one. The name of a workstream with for_each stands for all its instances. Only
-the results of workstreams that have succeeded are shown. The value of a sensitive
-output is not stored, so it can't be shown.
+the results of workstreams that have succeeded are shown. A value that is sensitive, or
+has a sensitive part, is not stored as it was, so it can't be shown.
 
 With NAME, print one value as it is and nothing else, for scripts; only a terminal
 gets a line break after it. metric.NAME is a metric.`,
@@ -129,7 +129,7 @@ func printOutput(env *cli.Environment, st *state.State, report show.OutputsRepor
 		}
 		return advice.With(err, "it has "+strings.Join(of.Names(), ", "))
 	case v.Sensitive:
-		return advice.With(advice.Usagef("the output %s of %s is sensitive: its value is not stored", o.name, of.Name), "only the processes of the run that made it could use it")
+		return advice.With(advice.Usagef("the output %s of %s is sensitive, or has a sensitive part: its value is not stored as it was", o.name, of.Name), "only the processes of the run that made it could use it")
 	case o.json:
 		return show.JSON(env.Stdout, struct {
 			FormatVersion string `json:"format_version"`

@@ -34,8 +34,8 @@ type WorkstreamOutputs struct {
 // OutputValue is a value with its type. Outputs are strings; a metric is a number, a bool or a string.
 type OutputValue struct {
 	Type      string `json:"type"`
-	Value     any    `json:"value"`               // nil if it is sensitive
-	Sensitive bool   `json:"sensitive,omitempty"` // the value is not stored
+	Value     any    `json:"value"`               // nil if it, or a part of it, is sensitive
+	Sensitive bool   `json:"sensitive,omitempty"` // the value is not stored as it was
 }
 
 // metricPrefix is the beginning of the name of a metric among outputs, as in RUNNER_OUTPUT.
@@ -61,18 +61,24 @@ func NewOutputsReport(st *state.State, chosen func(workstream string) bool) Outp
 func outputsOf(st *state.State, w *state.Workstream) WorkstreamOutputs {
 	o := WorkstreamOutputs{Name: w.Name, Outputs: map[string]OutputValue{}, Metrics: map[string]OutputValue{}, Summary: w.Summary, Location: w.Location}
 	for name, value := range w.Outputs {
-		v := OutputValue{Type: "string", Value: value}
-		if value == mask.Replacement {
-			v.Value, v.Sensitive = nil, true
-		}
-		o.Outputs[name] = v
+		o.Outputs[name] = outputValue("string", value)
 	}
 	for _, name := range w.Metrics {
 		if m, has := st.Metrics[name]; has && m.Workstream == w.Name { // otherwise a later workstream has set it
-			o.Metrics[name] = OutputValue{Type: typeOf(m.Value), Value: m.Value}
+			o.Metrics[name] = outputValue(typeOf(m.Value), m.Value)
 		}
 	}
 	return o
+}
+
+// outputValue returns a value as it is on record, without it if a part of it was masked: what
+// is left is not what the workstream set.
+func outputValue(kind string, value any) OutputValue {
+	v := OutputValue{Type: kind, Value: value}
+	if strings.Contains(v.String(), mask.Replacement) {
+		v.Value, v.Sensitive = nil, true
+	}
+	return v
 }
 
 func typeOf(v any) string {

@@ -19,12 +19,13 @@ func TestOutputs(t *testing.T) {
 		Session: "s-1", PRD: "PRD-009", Status: state.StatusFailed,
 		Metrics: map[string]state.Metric{
 			"coverage": {Value: json.Number("84.50"), Workstream: "tests"}, "stable": {Value: true, Workstream: "tests"}, "grade": {Value: "a", Workstream: "later"},
+			"login": {Value: "as ***", Workstream: "tests"},
 		},
 		Phases: []*state.Phase{{Name: "one", Workstreams: []*state.Workstream{
 			{Name: "version", Status: state.Completed, Summary: "tagged", Outputs: map[string]state.Text{
-				"number": "1.4", "notes": "one\ntwo \x1b[2J", "token": "***", "none": "", "bytes": "\xff",
+				"number": "1.4", "notes": "one\ntwo \x1b[2J", "token": "***", "header": "token=***", "none": "", "bytes": "\xff",
 			}},
-			{Name: "tests", Status: state.Succeeded, Metrics: []string{"coverage", "stable", "grade"}},
+			{Name: "tests", Status: state.Succeeded, Metrics: []string{"coverage", "stable", "grade", "login"}},
 			{Name: "silent", Status: state.Completed},
 			{Name: "again", Status: state.Pending, Outputs: map[string]state.Text{"old": "value"}},
 			instance(`service["10"]`), instance(`service["2"]`), instance(`service["1"]`),
