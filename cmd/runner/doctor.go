@@ -26,9 +26,10 @@ earlier run has left: git, the configuration, disks and file systems, the termin
 processes, locks, the clock, and each session. Each warning and problem says what to
 do about it.
 
-Doctor repairs nothing and takes no lock. It tries the file system in a directory of
-its own, which it removes. If there is a problem, it exits with 5, or with 2 if the
-configuration is the only one. If each PRD has a state directory of its own, name the PRD.`,
+Doctor repairs nothing, and takes no lock that another command waits for. It tries the
+file system in a directory of its own, which it removes: in the state directory, once
+there is one. If there is a problem, it exits with 5, or with 2 if the configuration is
+the only one. If each PRD has a state directory of its own, name the PRD.`,
 		Args: cli.Arguments(0, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.prd = cli.FirstArgument(args)
@@ -47,7 +48,7 @@ func runDoctor(ctx context.Context, env *cli.Environment, o doctorOptions) error
 	if o.json {
 		err = show.JSON(env.Stdout, show.NewDoctorReport(findings))
 	} else {
-		err = show.Doctor(env.Stdout, findings, env.Color(env.Stdout))
+		err = show.Doctor(env.Stdout, findings)
 	}
 	return errors.Join(err, doctor.ErrorOf(findings))
 }

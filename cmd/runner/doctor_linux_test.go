@@ -39,8 +39,11 @@ func TestDoctor(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			p := prepared(t, all[name])
-			files := p.files()
+			files, before := p.files(), p.describeTree()["ws"]
 			out := p.run(want.code, "doctor")
+			if name == "no session" && p.describeTree()["ws"] != before {
+				t.Error("doctor wrote in a workspace that has no state directory")
+			}
 			for _, text := range want.texts {
 				if !strings.Contains(out, text) {
 					t.Errorf("no %q in\n%s", text, out)
@@ -106,8 +109,17 @@ func TestDoctorProblems(t *testing.T) {
 		"an unknown key": {func(_ *testing.T, p *place) { p.write("runner.yaml", "paralle: 1\n") }, nil, 2,
 			[]string{"problem    configuration: ", "parallel", "→ `runner config --defaults` lists every key", "1 problem, 0 warnings."}},
 		"a state directory that cannot be made": {func(_ *testing.T, p *place) {
-			p.write("runner.yaml", "checkpoint: { storage: { location: /proc/runner } }\n")
-		}, nil, 5, []string{"problem    state directory: write in /proc: "}},
+			p.write("runner.yaml", "checkpoint: { storage: { location: runner.yaml/state } }\n")
+		}, nil, 5, []string{"problem    state directory: "}},
+		"a workspace that cannot be written": {func(t *testing.T, p *place) {
+			if os.Getuid() == 0 {
+				t.Skip("root may write everywhere")
+			}
+			if err := os.Chmod(p.ws, 0o500); err != nil { //nolint:gosec // a directory must be entered
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { _ = os.Chmod(p.ws, 0o700) }) //nolint:gosec // so that the test can remove it
+		}, nil, 5, []string{"problem    state directory: write in "}},
 		"everybody may write": {func(t *testing.T, p *place) {
 			p.failed()
 			if err := os.Chmod(filepath.Join(p.ws, ".runner"), 0o777); err != nil {

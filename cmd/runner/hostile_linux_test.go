@@ -263,6 +263,7 @@ func TestOnATerminalOnlyRunnersOwnStylesAreSent(t *testing.T) {
 		"error":       {"checkpoint", "show", "PRD-001", hostileName},
 		"diagnostics": {"validate", "-f", "in/" + hostileName},
 		"format":      {"fmt", "--diff", "broken.hcl"},
+		"doctor":      {"doctor"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -277,6 +278,9 @@ func TestOnATerminalOnlyRunnersOwnStylesAreSent(t *testing.T) {
 			<-s.closed
 			if s.all() == "" {
 				t.Error("the command prints nothing")
+			}
+			if name == "doctor" && !strings.Contains(s.all(), "\x1b[32mok") {
+				t.Errorf("doctor paints nothing:\n%s", s.all())
 			}
 			if at := steering(s.all(), own); at != "" {
 				t.Errorf("the output steers the terminal: %q", at)

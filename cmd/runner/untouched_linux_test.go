@@ -68,6 +68,10 @@ func readingCommands() map[string][]string {
 		"runner report state":      {"report state k v --stdout"},
 		"runner report checkpoint": {"report checkpoint --stdout"},
 
+		"runner explain": {"explain", "explain 5", "explain rerun --json", "explain invalid-duration"},
+		"runner doctor":  {}, // it tries the file system where state and temporary files are; TestDoctor compares what it leaves
+		"runner man":     {},
+
 		"runner state get": {}, "runner state set": {}, "runner state unset": {},
 		"runner abandon": {}, "runner approve": {}, "runner override": {}, "runner init": {}, "runner pause": {}, "runner reject": {}, "runner resolve": {},
 		"runner checkpoint archive": {}, "runner checkpoint create": {}, "runner checkpoint pin": {}, "runner checkpoint unpin": {},

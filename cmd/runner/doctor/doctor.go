@@ -2,8 +2,9 @@
 // an earlier run has left, and what to do about it.
 //
 // A check that looks at one thing and says how it is belongs here. Package show prints the
-// findings. Examine takes no lock, ends no process and repairs nothing; its probe of the file
-// system writes into a directory of its own, and removes that. What a check finds out about a
+// findings. Examine ends no process, repairs nothing, and takes no lock that others wait for; its
+// probe of the file system locks and writes files in a directory of its own in the state
+// directory, and removes that. What a check finds out about a
 // session is what the other commands find out, by the same functions of package load.
 //
 // Where to begin: Examine, which lists the checks. sessions.go has those of what is on record,

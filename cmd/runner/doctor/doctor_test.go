@@ -3,10 +3,14 @@ package doctor
 import (
 	"errors"
 	"io"
+	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"prdrunner/checkpoint/store"
 	"prdrunner/cmd/runner/cli"
 	"prdrunner/cmd/runner/show"
 )
@@ -86,15 +90,24 @@ func TestTraits(t *testing.T) {
 	}
 }
 
-// TestProbe: the file systems that tests run on have all that Runner relies on, and the probe
-// leaves nothing.
+// TestProbe: the file systems that tests run on have all that Runner relies on. The probe leaves
+// nothing, and removes what a doctor that was killed has left, but not what another one uses.
 func TestProbe(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	x := examining(time.Now())
-	found, err := x.probe(dir)
+	killed, other := store.TempName(filepath.Join(dir, "doctor")), store.TempName(filepath.Join(dir, "doctor"))
+	for name, written := range map[string]time.Time{killed: time.Now().Add(-2 * probeTime), other: time.Now()} {
+		err := errors.Join(os.Mkdir(name, 0o700), os.WriteFile(filepath.Join(name, "lock"), nil, 0o600), os.Chtimes(name, written, written))
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	found, err := probe(dir)
 	if err != nil || found.lock != nil || found.link != nil || found.replace != nil {
 		t.Errorf("%+v, %v", found, err)
+	}
+	if left, err := filepath.Glob(filepath.Join(dir, ".*")); err != nil || !slices.Equal(left, []string{other}) {
+		t.Errorf("the directory has %q, want %q: %v", left, other, err)
 	}
 	if at, err := existing(dir + "/a/b"); at != dir || err != nil {
 		t.Errorf("the nearest directory is %s: %v", at, err)

@@ -20,6 +20,7 @@ import (
 const (
 	stateDirectory = "state directory"
 	temporaryFiles = "temporary files"
+	fileSystem     = "file system"
 )
 
 // The bounds below which room is short. A checkpoint of a small project takes some hundred
@@ -43,17 +44,25 @@ func (x *examination) stateDirectory(context.Context) {
 	if foreign := foreignBelow(dir); foreign != "" {
 		x.add(stateDirectory, show.Problem, fmt.Sprintf("as root, `chown -R %d %s` makes it yours", os.Geteuid(), text.ShellWord(dir)), "%s belongs to another user", x.env.Display(foreign))
 	}
-	traits, err := x.probe(at)
-	if err != nil {
+	var found traits
+	if at == dir {
+		found, err = probe(dir)
+	} else { // the directory above is not Runner's, so that the probe has no place there
+		err = writable(at)
+	}
+	switch {
+	case err != nil:
 		x.fail(stateDirectory, fmt.Errorf("write in %s: %w", x.env.Display(at), err))
 		return
-	}
-	if at != dir {
-		x.ok(stateDirectory, "%s is made by the first build", x.env.Display(dir))
-	} else {
+	case at == dir:
 		x.ok(stateDirectory, "%s can be written", x.env.Display(dir))
+		x.traits(found, dir)
+	default:
+		x.ok(stateDirectory, "%s is made by the first build", x.env.Display(dir))
+		if !x.onNetwork(at) {
+			x.add(fileSystem, show.NotChecked, "`runner doctor` tries it after the first build", "there is no state directory yet")
+		}
 	}
-	x.traits(traits, at)
 	x.room("disk of the state", at)
 }
 
@@ -156,15 +165,23 @@ type traits struct {
 	skew                         time.Duration // of the clock that dates files
 }
 
-// probe tries the operations that Runner relies on, in a directory of its own that it
-// removes.
-func (x *examination) probe(at string) (found traits, err error) {
-	dir, err := os.MkdirTemp(at, ".runner-doctor-")
-	if err != nil {
+// probeTime is the longest time that a probe should take. What an older one has left, a doctor
+// that was killed has.
+const probeTime = time.Minute
+
+// probe tries the operations that Runner relies on, in a directory of its own in the state
+// directory, which it removes. It also removes what a doctor that was killed has left.
+func probe(state string) (found traits, err error) {
+	fsys, path := store.OS(), filepath.Join(state, "doctor")
+	if err := store.RemoveTempsOf(fsys, path, time.Now().Add(-probeTime)); err != nil {
+		return traits{}, err
+	}
+	dir := store.TempName(path)
+	if err := os.Mkdir(dir, 0o700); err != nil {
 		return traits{}, err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	fsys, one, two := store.OS(), filepath.Join(dir, "one"), filepath.Join(dir, "two")
+	one, two := filepath.Join(dir, "one"), filepath.Join(dir, "two")
 	began := time.Now()
 	if err := store.WriteFile(fsys, one, []byte("probe")); err != nil { // syncs the file and the directory
 		return traits{}, err
@@ -231,10 +248,21 @@ func clones(from, to string) bool {
 	return target.Close() == nil && shared
 }
 
+// elsewhere says what to do about a file system that does not suit.
+const elsewhere = "put the state on another file system: checkpoint.storage.location in runner.yaml"
+
+// onNetwork reports whether a directory is on another machine, and adds a warning if it is.
+func (x *examination) onNetwork(dir string) bool {
+	space, _ := spaceOf(dir)
+	if space.network == "" {
+		return false
+	}
+	x.add(fileSystem, show.Warning, elsewhere+", if other machines use this directory and its server has no locks", "%s: locks hold only as far as the server carries them", space.network)
+	return true
+}
+
 // traits adds a finding about what the file system of the state does not do.
 func (x *examination) traits(found traits, dir string) {
-	const check = "file system"
-	elsewhere := "put the state on another file system: checkpoint.storage.location in runner.yaml"
 	var lacks []string
 	for _, t := range []struct {
 		what string
@@ -244,7 +272,6 @@ func (x *examination) traits(found traits, dir string) {
 			lacks = append(lacks, fmt.Sprintf("%s (%v)", t.what, t.err))
 		}
 	}
-	space, _ := spaceOf(dir)
 	var notes []string
 	note := func(is bool, yes, no string) {
 		if is {
@@ -258,12 +285,11 @@ func (x *examination) traits(found traits, dir string) {
 	note(found.clones, "copies share blocks", "")
 	switch {
 	case len(lacks) > 0:
-		x.add(check, show.Problem, elsewhere, "it lacks %s", strings.Join(lacks, ", "))
-	case space.network != "":
-		x.add(check, show.Warning, elsewhere+", if other machines use this directory and its server has no locks", "%s: locks hold only as far as the server carries them", space.network)
+		x.add(fileSystem, show.Problem, elsewhere, "it lacks %s", strings.Join(lacks, ", "))
+	case x.onNetwork(dir):
 	case found.skew != 0:
-		x.add(check, show.Warning, "set the clocks of both machines", "it dates files %s apart from this machine's clock", found.skew.Abs().Round(time.Second))
+		x.add(fileSystem, show.Warning, "set the clocks of both machines", "it dates files %s apart from this machine's clock", found.skew.Abs().Round(time.Second))
 	default:
-		x.ok(check, "fsync, locks, hard links, rename; %s", strings.Join(notes, ", "))
+		x.ok(fileSystem, "fsync, locks, hard links, rename; %s", strings.Join(notes, ", "))
 	}
 }

@@ -63,41 +63,39 @@ func count(findings []Finding, level Level) int {
 }
 
 // Doctor prints findings, a line for each and another one for what to do about it.
-func Doctor(w io.Writer, findings []Finding, color bool) error {
-	var b strings.Builder
+func Doctor(w io.Writer, findings []Finding) error {
+	p := newPage(w)
 	const indent = "           "
 	for _, f := range findings {
-		detail := strings.ReplaceAll(view.Clean(f.Detail), "\n", "\n"+indent)
-		fmt.Fprintf(&b, "%s %s: %s\n", paintLevel(f.Level, color), view.OneLine(f.Check), detail)
+		word, style := f.Level.word()
+		first, more, _ := strings.Cut(f.Detail, "\n")
+		p.Printf("%s %s: %s\n", p.Paint(style, fmt.Sprintf("%-10s", word)), f.Check, first)
+		for line := range strings.Lines(more) {
+			p.Printf(indent+"%s\n", line)
+		}
 		if f.Next != "" {
-			fmt.Fprintf(&b, "%s→ %s\n", indent, view.OneLine(f.Next))
+			p.Printf(indent+"→ %s\n", f.Next)
 		}
 	}
 	problems, warnings := count(findings, Problem), count(findings, Warning)
 	if problems+warnings == 0 {
-		b.WriteString("\nNothing is wrong.\n")
+		p.Printf("\nNothing is wrong.\n")
 	} else {
-		fmt.Fprintf(&b, "\n%s, %s.\n", view.Plural(problems, "problem"), view.Plural(warnings, "warning"))
+		p.Printf("\n%s, %s.\n", view.Plural(problems, "problem"), view.Plural(warnings, "warning"))
 	}
-	_, err := io.WriteString(w, b.String())
-	return err
+	return p.end()
 }
 
-// paintLevel returns the word for a level, in a column of its own.
-func paintLevel(level Level, color bool) string {
-	word, code := "ok", "32"
-	switch level {
+// word returns the word for a level and its style.
+func (l Level) word() (string, view.Style) {
+	switch l {
 	case OK:
 	case Warning:
-		word, code = "warning", "33"
+		return "warning", view.Yellow
 	case Problem:
-		word, code = "problem", "31"
+		return "problem", view.Red
 	case NotChecked:
-		word, code = "unchecked", "2"
+		return "unchecked", view.Dim
 	}
-	padded := fmt.Sprintf("%-10s", word)
-	if !color {
-		return padded
-	}
-	return "\x1b[" + code + "m" + padded + "\x1b[0m"
+	return "ok", view.Green
 }

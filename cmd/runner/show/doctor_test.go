@@ -19,7 +19,7 @@ func TestDoctor(t *testing.T) {
 		{Check: "sessions", Level: show.NotChecked, Detail: "no", Next: "name one"},
 	}
 	var text bytes.Buffer
-	if err := show.Doctor(&text, findings, false); err != nil {
+	if err := show.Doctor(&text, findings); err != nil {
 		t.Fatal(err)
 	}
 	want := `ok         git: version 2
@@ -37,7 +37,9 @@ unchecked  sessions: no
 		t.Error(diff)
 	}
 	text.Reset()
-	if err := show.Doctor(&text, findings[:1], true); err != nil {
+	screen := show.NewScreen(&text)
+	screen.Color = true
+	if err := show.Doctor(screen, findings[:1]); err != nil {
 		t.Fatal(err)
 	}
 	if want := "\x1b[32mok        \x1b[0m git: version 2\n\nNothing is wrong.\n"; text.String() != want {
