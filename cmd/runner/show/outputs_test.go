@@ -13,7 +13,7 @@ import (
 func TestOutputs(t *testing.T) {
 	t.Parallel()
 	instance := func(name string) *state.Workstream {
-		return &state.Workstream{Name: name, Status: state.Completed, Outputs: map[string]state.Text{"url": "http://" + state.Text(strings.Trim(name, `service[]"`))}}
+		return &state.Workstream{Name: name, Status: state.Completed, Outputs: map[string]state.Text{"url": "http://" + state.Text(strings.Trim(name, `servic[]"`))}}
 	}
 	st := &state.State{
 		Session: "s-1", PRD: "PRD-009", Status: state.StatusFailed,
