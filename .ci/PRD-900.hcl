@@ -1,4 +1,4 @@
-# What must hold before a change is taken. .ci/run builds the command and runs this pipeline with it.
+# What must hold before a change is taken, as a pipeline: `.ci/pipeline PRD-900` builds the command and runs it.
 #
 # A workstream runs again when a file among its inputs has changed. What runs tests has the whole repository
 # among them: tests read manuals, examples and what is in testdata.

@@ -1,5 +1,4 @@
-# The long proofs, at their full size: run it every night, and before a release. .ci/proof builds the
-# command and runs this pipeline with it. A sample of each proof is in PRD-900.
+# The long proofs, at their full size, as a pipeline: `.ci/pipeline PRD-901` builds the command and runs it. A sample of each proof is in PRD-900.
 
 locals {
   repository = ["cmd", "runner", "pipeline", "checkpoint", "examples", "go.mod", "go.sum", "README.md", ".ci", ".github", ".golangci.yml"]

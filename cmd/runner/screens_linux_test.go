@@ -28,7 +28,7 @@ pipeline "PRD-001" {
       script = "until test -e fail; do sleep 0.02; done; test -e again || { touch again; echo 'connection reset by peer' >&2; exit 1; }"
       retry {
         attempts         = 3
-        initial_interval = "1h"
+        initial_interval = "100m30s"
         jitter           = 0
       }
     }
