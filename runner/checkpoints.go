@@ -27,16 +27,11 @@ func (l *loop) readGit() {
 		l.warnUser(errors.Join(errors.New("where git stands could not be read"), err).Error())
 		return
 	}
-	l.git = l.withoutSensitiveBranch(head)
-}
-
-// withoutSensitiveBranch returns where git stands, nil if the name of the branch must not be recorded.
-func (l *loop) withoutSensitiveBranch(head *state.Git) *state.Git {
-	if head == nil || l.opts.Mask(string(head.Branch)) == string(head.Branch) {
-		return head
+	if head != nil && l.opts.Mask(string(head.Branch)) != string(head.Branch) {
+		l.warnUser("the name of the git branch holds a sensitive value: the checkpoints that come do not say where git stands")
+		head = nil
 	}
-	l.warnUser("the name of the git branch holds a sensitive value: the checkpoints that come do not say where git stands")
-	return nil
+	l.git = head
 }
 
 // readWorkTree reads for the next checkpoint how the files of the git work tree differ from

@@ -68,7 +68,7 @@ func (l *loop) prepare(ctx context.Context) (*plan.Plan, error) {
 	if err := l.refuseLeftEdits(ctx); err != nil {
 		return nil, err
 	}
-	l.git = l.withoutSensitiveBranch(l.facts.Git)
+	l.git = l.facts.Git
 	plan := l.makePlan(st, c)
 	if l.facts.EarlierRuns != nil && !plan.Idle() {
 		l.facts.EarlierRuns() // read them before this run writes to the journal

@@ -1,8 +1,8 @@
-// Package history says what the sessions of a PRD took, and what in one of them took longer than in those
-// before it. Values in, values out: it reads no file and no clock.
+// Package history compares how long sessions of a PRD took: which phases and workstreams of a session
+// were slower than in earlier sessions. It reads no file and no clock.
 //
-// Begin with Times, which are gathered from the state of a session and its commits, and Slower, which
-// compares them. How sessions are found belongs in package reader, and how they are shown in cmd/runner.
+// Begin with Times, which collects the times of one session, and Slower, which compares them with those
+// of earlier ones. Package reader finds sessions, and cmd/runner shows them.
 package history
 
 import (

@@ -223,3 +223,20 @@ func TestValues(t *testing.T) {
 		}
 	}
 }
+
+// TestValuesAreMaskedBeforeTheyAreCut holds that no part of a secret is left where a value is cut.
+func TestValuesAreMaskedBeforeTheyAreCut(t *testing.T) {
+	t.Parallel()
+	const secret = "correct-horse-battery"
+	expr, diags := hclsyntax.ParseExpression([]byte("v + 1"), "a.hcl", hcl.InitialPos)
+	if diags.HasErrors() {
+		t.Fatal(diags)
+	}
+	value := cty.StringVal(strings.Repeat("x", 50) + secret)
+	diag := &hcl.Diagnostic{Expression: expr, EvalContext: &hcl.EvalContext{Variables: map[string]cty.Value{"v": value}}}
+	mask := func(s string) string { return strings.ReplaceAll(s, secret, "***") }
+	said := Values(diag, mask)
+	if len(said) != 1 || strings.Contains(said[0].Statement, "correct") || !strings.Contains(said[0].Statement, "***") {
+		t.Errorf("%+v", said)
+	}
+}

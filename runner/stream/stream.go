@@ -111,8 +111,7 @@ func (r *Reader) finish(l *log, emit func(Line)) {
 	}
 }
 
-// read reads what was added to a log, until it has read limit bytes. A log that can't be read has
-// no lines: the step itself says what went wrong.
+// read reads what was added to a log, at most limit bytes. It passes over a log that can't be read.
 func (r *Reader) read(l *log, limit int64, emit func(Line)) {
 	if l.file == nil {
 		file, err := runner.OpenLog(l.path)

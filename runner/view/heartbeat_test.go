@@ -128,3 +128,21 @@ func TestStream(t *testing.T) {
 		})
 	}
 }
+
+// TestLogEndSaysWhatItLeavesOut holds that the end of a log does not look like the whole log.
+func TestLogEndSaysWhatItLeavesOut(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "a.log")
+	for _, test := range []struct {
+		lines int
+		first string
+	}{{10, "a line\n"}, {20_000, "… the lines before these are left out\na line\n"}} {
+		if err := os.WriteFile(path, []byte(strings.Repeat("a line\n", test.lines)), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		text, err := view.LogEnd(path)
+		if err != nil || !strings.HasPrefix(text, test.first) || !strings.HasSuffix(text, "a line\n") {
+			t.Errorf("%d lines: %.60q (%v)", test.lines, text, err)
+		}
+	}
+}

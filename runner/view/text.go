@@ -20,7 +20,7 @@ func Duration(d time.Duration) string {
 	return twoUnits(int(d.Hours())/24, "d", int(d.Hours())%24, "h")
 }
 
-// twoUnits formats a duration of two units, and leaves out the smaller one if there is none of it.
+// twoUnits formats a duration of two units, and omits the smaller one if it is 0.
 func twoUnits(large int, largeUnit string, small int, smallUnit string) string {
 	if small == 0 {
 		return fmt.Sprintf("%d%s", large, largeUnit)

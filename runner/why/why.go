@@ -1,10 +1,11 @@
-// Package why explains why a workstream or gate ran, will run, or will not: what changed, and the
-// first cause of it in the workstreams before it.
+// Package why explains why a workstream or gate ran, will run, or will not: what changed, and in which
+// earlier workstream that began.
 //
-// It decides nothing. What the next build does is what a plan says, and why something ran is what the
-// journal recorded. The package gets both as values and reads no file; Explain begins. History
-// collects what the journal says. Differences of files are filled in by the caller, who can open
-// them, with Causes.
+// It decides nothing and reads no file: the plan says what the next build does, and the journal says why
+// something ran. The caller adds the differences of files.
+//
+// Begin with Explain. History collects what the journal says, and Causes lists the causes to which a
+// caller can add differences.
 package why
 
 import (

@@ -71,8 +71,8 @@ func outputsOf(st *state.State, w *state.Workstream) WorkstreamOutputs {
 	return o
 }
 
-// outputValue returns a value as it is on record, without it if a part of it was masked: what
-// is left is not what the workstream set.
+// outputValue returns a value as it is on record. A value with a masked part is not what the
+// workstream set, so it is marked as sensitive and left out.
 func outputValue(kind string, value any) OutputValue {
 	v := OutputValue{Type: kind, Value: value}
 	if strings.Contains(v.String(), mask.Replacement) {

@@ -142,8 +142,8 @@ func (p *page) difference(lines []string, indent string) {
 // shortText is the length up to which old and new text stand in one line.
 const shortText = 60
 
-// oldAndNew returns the lines that differ of two texts that are too long for one line, as a
-// difference; nil if they are short, or if one of them is not known.
+// oldAndNew returns the difference between two texts, line by line. It returns nil if both fit into
+// one line, or if one of them is not on record.
 func oldAndNew(c plan.Change) []string {
 	if c.OldText == "" || c.NewText == "" || len(c.OldText)+len(c.NewText) <= shortText {
 		return nil
