@@ -47,7 +47,7 @@ func TestNothingThatIsNotPassedCountsAsPassed(t *testing.T) {
 		{"it took too long", `gate "check" {
   script  = "test -e good || exec sleep 100"
   timeout = "20ms"
-}`, 1, 1, nil},
+}`, 1, 1, func(d *desk) { d.write("good", ""); d.pipeline(strings.Replace(d.source, "20ms", "1h", 1)) }},
 		{"there is no such program", `gate "check" { command = ["./good"] }`, 1, 1, func(d *desk) {
 			d.pipeline(strings.Replace(d.source, `"./good"`, `"true"`, 1))
 		}},

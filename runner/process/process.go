@@ -7,7 +7,7 @@
 // Begin with Executor.Run. It prepares (environ.go, lookup_*.go, programs.go, output.go),
 // starts and waits (spawn_*.go), stops on a timeout or a cancellation (task.go), and ends
 // the processes that outlived the main process (leftovers_*.go) before it reaps the main
-// process. Executor.Recover (recover_*.go) finds the processes that a killed Runner left.
+// process. Orphans that end earlier are reaped at once (reaper_*.go). Executor.Recover (recover_*.go) finds the processes that a killed Runner left.
 // Commander runs the programs that Runner itself needs. To support another system, write
 // its process_*.go and commander_*.go.
 //
@@ -84,6 +84,7 @@ type Executor struct {
 	null          *os.File // standard input of every child without a text
 	nonce         string   // marks the tasks of this executor
 	system        system   // the system-specific state
+	reaper        reaper
 	programs      programs
 	leftoverDelay time.Duration
 
@@ -125,7 +126,7 @@ func New(options Options) (*Executor, error) {
 	if err != nil {
 		return nil, errors.Join(err, null.Close())
 	}
-	return &Executor{
+	e := &Executor{
 		options:       options,
 		environ:       newEnvironment(options.BaseEnv),
 		null:          null,
@@ -134,7 +135,9 @@ func New(options Options) (*Executor, error) {
 		leftoverDelay: leftoverDelay,
 		ids:           map[string]bool{},
 		running:       map[int]*task{},
-	}, nil
+	}
+	e.startReaper()
+	return e, nil
 }
 
 // Close kills all running tasks without a grace, and returns when every Run has returned. A
@@ -152,6 +155,7 @@ func (e *Executor) Close() error {
 	}
 	e.mu.Unlock()
 	e.runs.Wait()
+	e.stopReaper()
 	return errors.Join(e.null.Close(), e.system.close())
 }
 

@@ -172,6 +172,23 @@ func TestOrphanOfARunningTaskIsLeftAlone(t *testing.T) {
 	}
 }
 
+// TestOrphanIsReapedWhileItsTaskRuns: a task leaves an orphan that ends, and waits until no
+// process has its pid any more. A zombie would have it.
+func TestOrphanIsReapedWhileItsTaskRuns(t *testing.T) {
+	e := newExecutor(t, Options{})
+	for name, leave := range map[string]string{"in its group": "", "in a group of its own": "setsid "} {
+		t.Run(name, func(t *testing.T) {
+			task := shell(t, "("+leave+"sh -c 'echo $$ > pid; exit 3' &); until test -s pid; do sleep 0.01; done\n"+
+				"while kill -0 $(cat pid); do sleep 0.01; done")
+			task.Timeout = time.Minute
+			if got := run(t, e, task); !got.Succeeded() {
+				t.Errorf("got %+v", got)
+			}
+			noOrphans(t, e, task.Session)
+		})
+	}
+}
+
 func TestRunnerIsKilled(t *testing.T) {
 	e := newExecutor(t, Options{RecoverGrace: 500 * time.Millisecond})
 	dir := t.TempDir()
@@ -507,6 +524,8 @@ func TestForeignChildIsLeftAlone(t *testing.T) {
 func TestKernelWithoutListsOfChildren(t *testing.T) {
 	e := newExecutor(t, Options{})
 	e.leftoverDelay = 500 * time.Millisecond
+	e.stopReaper()
+	e.reaper = reaper{}
 	if err := e.system.close(); err != nil {
 		t.Fatal(err)
 	}
