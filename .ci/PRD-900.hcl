@@ -1,7 +1,12 @@
-# What must hold before a change is taken, as a pipeline: `.ci/pipeline PRD-900` builds the command and runs it.
+# What must hold before a change is taken, as a pipeline: .ci/run builds the command and runs it.
 #
 # A workstream runs again when a file among its inputs has changed. What runs tests has the whole repository
 # among them: tests read manuals, examples and what is in testdata.
+
+variable "go" {
+  description = "The version of Go, with which everything runs again."
+  type        = string
+}
 
 locals {
   code       = ["go.mod", "go.sum", "**/*.go", "**/*.sql", "**/*.tmpl", "cmd/runner/templates", "cmd/runner/explain/texts"]
@@ -13,6 +18,7 @@ pipeline "PRD-900" {
 
   defaults {
     shell   = ["bash", "-euo", "pipefail", "-c"]
+    env     = { GO_VERSION = var.go }
     timeout = "60m"
   }
 

@@ -1,4 +1,10 @@
-# The long proofs, at their full size, as a pipeline: `.ci/pipeline PRD-901` builds the command and runs it. A sample of each proof is in PRD-900.
+# The long proofs, at their full size, as a pipeline: .ci/proof builds the command and runs it. A sample of
+# each proof is in PRD-900.
+
+variable "go" {
+  description = "The version of Go, with which everything runs again."
+  type        = string
+}
 
 locals {
   repository = ["cmd", "runner", "pipeline", "checkpoint", "examples", "go.mod", "go.sum", "README.md", ".ci", ".github", ".golangci.yml"]
@@ -53,6 +59,7 @@ pipeline "PRD-901" {
 
   defaults {
     shell   = ["bash", "-euo", "pipefail", "-c"]
+    env     = { GO_VERSION = var.go }
     timeout = "3h"
   }
 
