@@ -125,9 +125,14 @@ func (l *Layout) LogPath(prd, name string, attempt int) string {
 	return filepath.Join(l.LogsDir(prd), LogName(name, attempt))
 }
 
+// HistoryLogsDir is LogsDir for a complete session in the history of a PRD.
+func (l *Layout) HistoryLogsDir(prd, session string) string {
+	return filepath.Join(l.HistoryPath(prd), EncodeName(session), LogsDir)
+}
+
 // HistoryLogPath is LogPath for a complete session in the history of a PRD.
 func (l *Layout) HistoryLogPath(prd, session, name string, attempt int) string {
-	return filepath.Join(l.HistoryPath(prd), EncodeName(session), LogsDir, LogName(name, attempt))
+	return filepath.Join(l.HistoryLogsDir(prd, session), LogName(name, attempt))
 }
 
 // OutputPath returns the path of the file in which an attempt writes its outputs. Its directory

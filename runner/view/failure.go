@@ -57,12 +57,11 @@ func (v *plain) printTail(log string) {
 		v.page.Printf("      %s\n", err.Error())
 		return
 	}
-	shown := filepath.Join(v.logs.Name, log)
 	if len(lines) == 0 {
-		v.page.Printf("      log: %s (empty)\n", shown)
+		v.page.Printf("      it printed nothing\n")
 		return
 	}
-	v.page.Printf("      log: %s\n", shown)
+	v.page.Printf("      log: %s\n", filepath.Join(v.logs.Name, log))
 	for _, line := range lines {
 		v.page.Printf("      %s %s\n", v.page.Paint(Dim, "│"), line)
 	}

@@ -233,10 +233,10 @@ func (f *follower) copyAdded(a *followed) error {
 func (f *follower) finish(a *followed) error {
 	err := f.printAddedTo(a)
 	f.open = slices.DeleteFunc(f.open, func(other *followed) bool { return other == a })
+	if a.file == nil && a.attempt <= a.attempts && f.printedNothing(a.selected) || a.file != nil && a.offset == 0 {
+		f.empty = append(f.empty, f.nameOf(a.selected))
+	}
 	if a.file != nil {
-		if a.offset == 0 {
-			f.empty = append(f.empty, f.nameOf(a.selected))
-		}
 		err = errors.Join(err, a.file.Close())
 	}
 	return errors.Join(err, a.to.Close())

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"time"
 
 	"prdrunner/checkpoint"
@@ -25,6 +26,7 @@ type printer struct {
 	store   *checkpoint.Store
 	prd     string
 	session string
+	carried bool  // the session was imported, perhaps without its logs
 	only    *step // the one that the user named; nil: several
 	named   bool  // there is only one attempt, and the user named it
 	raw     bool
@@ -95,7 +97,11 @@ func (p *printer) printAll(attempts []selected) error {
 	for _, a := range attempts {
 		f, err := p.openLog(a.step, a.attempt)
 		if errors.Is(err, os.ErrNotExist) {
-			if a.gate == nil && a.attempt <= a.attempts { // a gate may have no process: a condition, a metric, an approval
+			switch {
+			case a.attempt > a.attempts: // it has not begun, or is a gate without a process
+			case p.printedNothing(a):
+				p.empty, printed = append(p.empty, p.nameOf(a)), true
+			default:
 				absent = append(absent, fmt.Sprintf("attempt %d of %s%s", a.attempt, a.label, tookResult(a.step, a.attempt)))
 			}
 			continue
@@ -253,6 +259,27 @@ func (p *printer) openLog(s step, attempt int) (*os.File, error) {
 	return f, err
 }
 
+// printedNothing reports whether an attempt has no log because it printed nothing. Runner
+// removes such logs. It reports false if that is not certain: a session may be imported
+// without logs, and the directories of earlier sessions are removed with time.
+func (p *printer) printedNothing(a selected) bool {
+	if p.carried {
+		return false
+	}
+	layout := p.store.Layout()
+	dirs := []string{layout.LogsDir(p.prd)}
+	for _, session := range a.sessions {
+		dirs = append(dirs, layout.HistoryLogsDir(p.prd, session))
+	}
+	if c := a.cached; c != nil && a.attempt == a.attempts && c.Session != p.session {
+		dirs = append(dirs, layout.HistoryLogsDir(p.prd, c.Session))
+	}
+	return !slices.ContainsFunc(dirs, func(dir string) bool {
+		_, err := os.Stat(dir)
+		return err != nil
+	})
+}
+
 // tookResult names the session whose result an attempt took from the cache, "" if the
 // attempt ran.
 func tookResult(s step, attempt int) string {
@@ -272,7 +299,7 @@ func (p *printer) nothing(absent []string) error {
 		if more := len(absent) - 1; more > 0 {
 			what += fmt.Sprintf(", nor %d more", more)
 		}
-		hint = fmt.Sprintf("an imported session has logs only if it was exported with `runner checkpoint export %s --logs`", p.prd)
+		hint = fmt.Sprintf("an imported session has logs only if it was exported with `runner checkpoint export %s --logs`; what printed nothing has none", p.prd)
 		if p.only != nil && p.only.cached != nil {
 			hint = "logs of a session that failed or was given up are under " + p.env.Display(filepath.Join(p.store.Dir(), "failed")) + ", as long as retention keeps them"
 		}
