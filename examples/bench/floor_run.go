@@ -12,9 +12,10 @@ import (
 	"time"
 )
 
-// The floors of running commands start each command with its own log, and wait for it. A
-// run that can be resumed also needs a record: for each command, as many bytes as Runner
-// was measured to write to its journal, durable before a command that depends on it starts.
+// The floors of running commands start each command with its own log, wait for it, and remove
+// the log, which is empty. A run that can be resumed also needs a record: for each command, as
+// many bytes as Runner was measured to write to its journal, durable before a command that
+// depends on it starts.
 const (
 	recordFile = "record"
 	chainLine  = 1540 // bytes for each command in a chain
@@ -162,5 +163,5 @@ func runNothing(path, log string) error {
 	if err == nil && !state.Success() {
 		err = fmt.Errorf("true: %s", state)
 	}
-	return errors.Join(err, f.Close())
+	return errors.Join(err, f.Close(), os.Remove(log))
 }

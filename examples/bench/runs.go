@@ -2,9 +2,16 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
+	"os"
 	"os/exec"
+	"path/filepath"
+	"strconv"
 )
+
+// emptiedRun is the name of the contest in a directory from which files were removed.
+const emptiedRun = "run in an emptied directory"
 
 // runs returns the contests of running commands that do nothing.
 func runs(n sizes) []contest {
@@ -12,6 +19,7 @@ func runs(n sizes) []contest {
 	return []contest{
 		newRun(wide(n.wide), n.fewRounds, "runner, for_each", "runner", "make", "ninja", "go-task").and(groupFloor(n.wide)),
 		newRun(wide(n.wide), n.moreRounds, "runner, for_each").and(plainFloor(n.wide)).named(ownCPU),
+		newRun(wide(n.wide), n.fewRounds, "runner, for_each", "make").named(emptiedRun).emptied(n.wide),
 		newRun(wide(n.few), n.fewRounds, "runner, for_each", "make", "snakemake").and(groupFloor(n.few)),
 		newRun(wide(n.many), 1, "runner, for_each", "make").and(groupFloor(n.many)),
 		newRun(wide(n.fewest), n.rounds, "runner, for_each", "make").and(groupFloor(n.fewest)),
@@ -31,6 +39,30 @@ func (c contest) and(more ...contestant) contest {
 func (c contest) named(name string) contest {
 	c.name = name
 	return c
+}
+
+// emptied returns the contest in a directory in which n files were made and removed. After that
+// a file system such as ext4 makes new files more slowly, for a while.
+func (c contest) emptied(n int) contest {
+	for i, who := range c.contestants {
+		c.contestants[i].prepare = func(dir string) error { return errors.Join(who.prepare(dir), makeAndRemove(dir, n)) }
+	}
+	return c
+}
+
+func makeAndRemove(dir string, n int) error {
+	name := func(i int) string { return filepath.Join(dir, strconv.Itoa(i)+".removed") }
+	for i := range n {
+		if err := os.WriteFile(name(i), nil, 0o600); err != nil {
+			return err
+		}
+	}
+	for i := range n {
+		if err := os.Remove(name(i)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // newRun returns the contest of running a graph with the tools of the given names.

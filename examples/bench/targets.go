@@ -43,6 +43,7 @@ func targets(n sizes) []target {
 	const each = "runner, for_each"
 	return []target{
 		{"commands from for_each, to make", "", 1.25, ratio(run, each, run, "make"), ratio(run, recordFloorName, run, "make")},
+		{"commands in an emptied directory, to make", "", 1.15, ratio(emptiedRun, each, emptiedRun, "make"), nil},
 		// The floor includes the time to parse the blocks.
 		{
 			"commands from blocks, to make", "", 1.35, ratio(run, "runner", run, "make"),
