@@ -27,6 +27,9 @@ const (
 	maxPoll = 1 << 20
 	// maxRest is how many bytes are read at the end of an attempt: the run waits for that.
 	maxRest = 64 << 20
+	// quietPolls is how many calls of Poll find nothing new in a log before a line in it that has no
+	// end is emitted as it stands: a question to which nobody answers, or a row of dots.
+	quietPolls = 20
 )
 
 // Line is a line that a step has printed.
@@ -52,7 +55,10 @@ type log struct {
 	Attempt
 	path  string
 	file  *os.File // nil until the process has made it
-	begun []byte   // a line that has no end yet
+	begun []byte   // a line that has no end yet, or the rest of it
+	quiet int      // how many calls of Poll found nothing new
+
+	goesOn bool // the line that was emitted last has no end yet
 }
 
 // Apply takes note of an event. If the event ends an attempt, Apply calls emit with the lines that
@@ -69,10 +75,17 @@ func (r *Reader) Apply(e state.Event, emit func(Line)) {
 }
 
 // Poll calls emit with the whole lines that were added to the logs since the last call, as far as
-// they are few enough to be read at once.
+// they are few enough to be read at once. A line that has had no end for many calls is emitted, too.
 func (r *Reader) Poll(emit func(Line)) {
 	for _, l := range r.logs {
-		r.read(l, maxPoll, emit)
+		if r.read(l, maxPoll, emit) > 0 {
+			l.quiet = 0
+			continue
+		}
+		if l.quiet++; l.quiet == quietPolls && len(l.begun) > 0 {
+			l.emit(l.begun, true, emit)
+			l.begun = l.begun[:0]
+		}
 	}
 }
 
@@ -99,7 +112,7 @@ func (r *Reader) end(name string, emit func(Line)) {
 // finish reads the rest of a log. A last line without an end counts.
 func (r *Reader) finish(l *log, emit func(Line)) {
 	r.read(l, maxRest, emit)
-	if len(l.begun) > 0 {
+	if len(l.begun) > 0 || l.goesOn {
 		l.emit(l.begun, false, emit)
 		l.begun = nil
 	}
@@ -111,26 +124,28 @@ func (r *Reader) finish(l *log, emit func(Line)) {
 	}
 }
 
-// read reads what was added to a log, at most limit bytes. It passes over a log that can't be read.
-func (r *Reader) read(l *log, limit int64, emit func(Line)) {
+// read reads what was added to a log, at most limit bytes, and returns how many it has read. It
+// passes over a log that can't be read.
+func (r *Reader) read(l *log, limit int64, emit func(Line)) (size int64) {
 	if l.file == nil {
 		file, err := runner.OpenLog(l.path)
 		if err != nil {
-			return
+			return 0
 		}
 		l.file = file
 	}
 	if r.buffer == nil {
 		r.buffer = make([]byte, maxLine)
 	}
-	for limit > 0 {
+	for size < limit {
 		n, err := l.file.Read(r.buffer)
 		l.split(r.buffer[:n], emit)
+		size += int64(n)
 		if n == 0 || err != nil {
-			return
+			break
 		}
-		limit -= int64(n)
 	}
+	return size
 }
 
 // more reports whether there is something to read.
@@ -160,5 +175,6 @@ func (l *log) split(b []byte, emit func(Line)) {
 }
 
 func (l *log) emit(line []byte, goesOn bool, emit func(Line)) {
+	l.goesOn = goesOn
 	emit(Line{Step: l.Step, Attempt: l.Number, Text: string(bytes.TrimSuffix(line, []byte("\r"))), GoesOn: goesOn})
 }

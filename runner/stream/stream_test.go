@@ -122,6 +122,36 @@ func TestEachKindOfStep(t *testing.T) {
 	}
 }
 
+// TestALineThatIsNotEndedForLong holds that a question without an end of the line is seen while
+// the step waits, and that its line ends with what follows.
+func TestALineThatIsNotEndedForLong(t *testing.T) {
+	t.Parallel()
+	l := newLogs(t)
+	l.apply(state.WorkstreamStarted{Workstream: "a", Attempt: 1})
+	line := func(text string, goesOn bool) stream.Line {
+		return stream.Line{Step: "a", Attempt: 1, Text: text, GoesOn: goesOn}
+	}
+	const many = 100
+	quiet := func() {
+		for range many {
+			l.reader.Poll(l.emit)
+		}
+	}
+	l.write("a.1.log", "Proceed? ")
+	l.reader.Poll(l.emit)
+	l.want()
+	quiet()
+	l.want(line("Proceed? ", true))
+	l.write("a.1.log", "yes\nAgain? ")
+	quiet()
+	l.want(line("yes", false), line("Again? ", true))
+	l.write("a.1.log", "\n...")
+	quiet()
+	l.want(line("", false), line("...", true))
+	l.apply(state.WorkstreamFailed{Workstream: "a"})
+	l.want(line("", false))
+}
+
 // TestALongLineIsDivided holds that a line without an end is neither kept back nor lost.
 func TestALongLineIsDivided(t *testing.T) {
 	t.Parallel()

@@ -89,8 +89,8 @@ func TestStream(t *testing.T) {
 		mode view.Mode
 		want []string
 	}{
-		{view.Auto, []string{"a    │ one\n", "a    │ two\n  ✓ a  1.0s\n", "ok (a) │ its gate\n\n! PRD-009 interrupted by SIGTERM"}},
-		{view.JSON, []string{`"kind":"run.output","step":"a","attempt":1,"text":"one"}`, `"text":"two"}`, `"step":"ok (a)","attempt":1,"text":"its gate"}`}},
+		{view.Auto, []string{"a    │ one\n", "a    │ two\n  ✓ a  1.0s\n", "long │ asked? …\n", "long │ more\n", "ok (a) │ its gate\n\n! PRD-009 interrupted by SIGTERM"}},
+		{view.JSON, []string{`"kind":"run.output","step":"a","attempt":1,"text":"one"}`, `"text":"two"}`, `"text":"asked?","goes_on":true}`, `"text":""}`, `"step":"ok (a)","attempt":1,"text":"its gate"}`}},
 	} {
 		t.Run(string(test.mode), func(t *testing.T) {
 			t.Parallel()
@@ -107,8 +107,8 @@ func TestStream(t *testing.T) {
 				contains := func(want string) {
 					t.Helper()
 					synctest.Wait()
-					if got := buf.take(); !strings.Contains(got, want) {
-						t.Errorf("%q lacks %q", got, want)
+					if got := buf.take(); !strings.Contains(got, want) || strings.Contains(got, "│ \n") {
+						t.Errorf("%q lacks %q, or has an empty line", got, want)
 					}
 				}
 				steps := []plan.Step{{Kind: plan.WorkstreamStep, Name: "a"}, {Kind: plan.WorkstreamStep, Name: "long"}}
@@ -119,10 +119,17 @@ func TestStream(t *testing.T) {
 				contains(test.want[0])
 				commit(state.WorkstreamCompleted{Workstream: "a", Work: &state.Work{DurationMS: 1000}})
 				contains(test.want[1])
+				commit(state.WorkstreamStarted{Workstream: "long", Attempt: 1})
+				write("long.1.log", "asked?")
+				time.Sleep(time.Minute)
+				contains(test.want[2])
+				write("long.1.log", "asked?\nmore\n")
+				time.Sleep(time.Second)
+				contains(test.want[3])
 				commit(state.GateStarted{Gate: "ok (a)", Attempt: 1})
 				write("a.ok.1.log", "its gate")
 				v.End(runner.Ending{Signal: "SIGTERM", Status: state.StatusPaused})
-				contains(test.want[2])
+				contains(test.want[4])
 				v.Close()
 			})
 		})

@@ -32,12 +32,13 @@ type plain struct {
 	artifacts    map[state.Text]bool // made or changed since the last checkpoint that was shown
 	stopping     bool                // the user was told that the run stops
 	markup       Markup
-	stream       *stream.Reader // nil: what the steps print is not shown
-	nameWidth    int            // the columns of the names before lines of their output
-	heartbeat    time.Duration  // after how long without output beat prints; 0: never
-	printed      time.Time      // when something was printed last, if there is a heartbeat
-	past         uint64         // see Options
-	framed       bool           // what is active is shown below
+	stream       *stream.Reader  // nil: what the steps print is not shown
+	nameWidth    int             // the columns of the names before lines of their output
+	goesOn       map[string]bool // steps whose last line of output has no end yet
+	heartbeat    time.Duration   // after how long without output beat prints; 0: never
+	printed      time.Time       // when something was printed last, if there is a heartbeat
+	past         uint64          // see Options
+	framed       bool            // what is active is shown below
 }
 
 func newPlain(o Options) *plain {
@@ -55,6 +56,7 @@ func newPlain(o Options) *plain {
 		reasonShown:  map[string]bool{},
 		failureShown: map[string]bool{},
 		artifacts:    map[state.Text]bool{},
+		goesOn:       map[string]bool{},
 		progress:     progress.New(runner.Beginning{}),
 		markup:       o.Markup,
 		heartbeat:    o.Heartbeat,

@@ -19,6 +19,11 @@ const (
 
 // printOutput prints a line that a step has printed, after the name of the step.
 func (v *plain) printOutput(l stream.Line) {
+	ended := l.Text == "" && v.goesOn[l.Step] // nothing followed but the end of the line
+	v.goesOn[l.Step] = l.GoesOn
+	if ended {
+		return
+	}
 	text := l.Text
 	if i := strings.LastIndexByte(text, '\r'); i >= 0 { // a terminal would show only what overwrites the rest
 		text = text[i+1:]
