@@ -41,7 +41,8 @@ type Task struct {
 	Dir     string            `json:"dir"`             // absolute
 	Env     map[string]string `json:"env"`             // additions to Runner's environment
 	Input   string            `json:"input,omitempty"` // text on standard input; "": standard input is empty
-	Log     string            `json:"log"`             // absolute path of the file for standard output and error; it is made anew, and removed at the end if nothing was printed
+	Log     string            `json:"log"`             // absolute path of the file for standard output and error, which is created anew
+	KeepLog bool              `json:"keep_log"`        // keep the log even if nothing was printed
 	Timeout time.Duration     `json:"timeout"`         // 0: none
 	Grace   time.Duration     `json:"grace"`           // between SIGTERM and SIGKILL
 	Mask    bool              `json:"mask"`            // hide sensitive values in the output

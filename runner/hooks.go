@@ -155,6 +155,7 @@ func (r *hookRun) attempt(inv pipeline.Invocation) (problem string, res Result) 
 	l := r.loop
 	number := l.nextLog(r.name)
 	task := l.newTask(r.name, number, inv)
+	task.KeepLog = true // the log says that the hook has run
 	task.Timeout = cmp.Or(r.Timeout, hookTimeout)
 	task.Env["RUNNER_STATUS"] = string(r.event)
 	task.Env["RUNNER_EVENT"] = l.opts.Store.Layout().EventPath(l.pipeline.ID, r.name, number)

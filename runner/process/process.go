@@ -186,7 +186,9 @@ func (e *Executor) Run(ctx context.Context, work runner.Task, sink runner.Sink) 
 	onWorkerThread(func() { err = e.supervise(ctx, t, out, sink, &result) })
 	t.input.finish()
 	err = errors.Join(err, out.finish())
-	removeEmpty(work.Log)
+	if !work.KeepLog {
+		removeEmpty(work.Log)
+	}
 	result.Ended = e.options.Now()
 	if err != nil {
 		return result, fmt.Errorf("run task %q: %w", work.ID, err)
