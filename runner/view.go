@@ -55,6 +55,7 @@ type Ending struct {
 	Allowed  []state.Failure // the failures of the session that the pipeline allows
 	Pause    *state.Pause
 	Signal   string // of an interrupted run
+	Killed   bool   // the end of the run is not on record; only of a run that was watched
 	Duration time.Duration
 	Next     []state.Text // the commands to type next
 	// Unwritten says that checkpoints could not be written. The session was paused

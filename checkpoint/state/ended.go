@@ -4,6 +4,38 @@ package state
 // state was killed.
 func (s *State) WasKilled() bool { return s != nil && s.RunningAt != nil }
 
+// CutOff returns the state as it is if the runner of the session was killed: what is on record as
+// running was interrupted, but a workstream that must happen only once is uncertain, because it is
+// unknown whether it happened. Other states it returns as they are. The caller must know that no
+// runner works on the session now.
+func (s *State) CutOff() *State {
+	if !s.WasKilled() {
+		return s
+	}
+	s = s.Clone()
+	gates := func(list []*Gate) {
+		for _, g := range list {
+			if g.Status == Running {
+				g.Status = Interrupted
+			}
+		}
+	}
+	for _, p := range s.Phases {
+		for _, w := range p.Workstreams {
+			switch {
+			case w.Status != Running:
+			case w.Once:
+				w.Status = Uncertain
+			default:
+				w.Status = Interrupted
+			}
+			gates(w.Gates)
+		}
+		gates(p.Gates)
+	}
+	return s
+}
+
 // EndedUncaptured reports whether the last run ended without a capture of the files:
 // Runner was killed, or gave up the capture because of a signal.
 func (s *State) EndedUncaptured() bool {

@@ -42,7 +42,7 @@ func TestADeadRunnerIsNeverRunning(t *testing.T) {
 			p := prepared(t, (*place).killed)
 			p.changeNote(change)
 			before := p.describeTree()
-			if text := p.run(0, "status", "PRD-001"); !strings.Contains(text, "in_progress (was running; how it ended is not on record)") || strings.Contains(text, "running  ") || strings.Contains(text, "Running:") {
+			if text := p.run(0, "status", "PRD-001"); !strings.Contains(text, "killed") || strings.Contains(text, "running  ") || strings.Contains(text, "Running:") {
 				t.Errorf("the status is\n%s", text)
 			}
 			var status struct {
@@ -61,7 +61,7 @@ func TestADeadRunnerIsNeverRunning(t *testing.T) {
 			if !status.Killed || string(status.Owner) != "null" || len(status.Next) != 1 || status.Next[0] != "runner build PRD-001 --resume" {
 				t.Errorf("as JSON, the status is %+v with the owner %s", status, status.Owner)
 			}
-			if text := p.run(0, "status"); !strings.Contains(text, "(was running; ") {
+			if text := p.run(0, "status"); !strings.Contains(text, "killed") {
 				t.Errorf("the status of all sessions is\n%s", text)
 			}
 			p.run(2, "logs", "PRD-001", "-f", "nothing")

@@ -52,7 +52,7 @@ func questions() map[string][]question {
 			{"an edited artifact, with --yes", edited, "build PRD-001 --resume --yes", 5, "--on-conflict keep", false},
 			{"a changed document", stale, "build PRD-001 --resume", 5, "--on-stale proceed", false},
 			{"a changed document, with --yes", stale, "build PRD-001 --resume --yes", 5, "--on-stale proceed", false},
-			{"a killed session that is gone on with", (*place).killed, "build PRD-001 --resume", 1, "was running, and how it ended is not on record; resuming", false},
+			{"a killed session that is gone on with", (*place).killed, "build PRD-001 --resume", 1, "was killed: how its run ended is not on record; resuming", false},
 			{"a failed session that is gone on with", (*place).failed, "build PRD-001 --resume", 1, "PRD-001 failed: mend: main.go:3: ", false},
 		},
 		"runner abandon": {

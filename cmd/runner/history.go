@@ -92,7 +92,11 @@ func pastSessions(ctx context.Context, env *cli.Environment, prd string) ([]show
 	}
 	past := make([]show.PastSession, len(sessions))
 	for i, at := range sessions {
-		past[i] = show.PastSession{StoredSession: at, Owned: owner != nil && at.Place == disk.PlaceCurrent}
+		owned := owner != nil && at.Place == disk.PlaceCurrent
+		if !owned && at.State != nil {
+			at.State = at.State.CutOff()
+		}
+		past[i] = show.PastSession{StoredSession: at, Owned: owned}
 		if past[i].Times, err = timesOf(ctx, store, at); err != nil {
 			return nil, err
 		}

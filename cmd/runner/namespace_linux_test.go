@@ -57,7 +57,7 @@ func TestARunnerInAnotherPIDNamespaceIsTheOwner(t *testing.T) {
 				status, err = command(wrap.other, "status", "PRD-001").CombinedOutput()
 				return err == nil && regexp.MustCompile(`Running: +A`).Match(status)
 			})
-			if strings.Contains(string(status), "how it ended") {
+			if strings.Contains(string(status), "killed") {
 				t.Errorf("while the first build runs, the status is\n%s", status)
 			}
 			beside := command(wrap.other, "build", "PRD-001", "--resume")

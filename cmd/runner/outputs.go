@@ -57,9 +57,14 @@ gets a line break after it. metric.NAME is a metric.`,
 }
 
 func runOutputs(env *cli.Environment, o outputsOptions) error {
-	_, st, err := load.State(env, o.prd)
+	store, st, err := load.State(env, o.prd)
 	if err != nil {
 		return err
+	}
+	if owner, err := store.Owner(o.prd); err != nil {
+		return err
+	} else if owner == nil {
+		st = st.CutOff()
 	}
 	if err := checkWorkstream(st, o.workstream); err != nil {
 		return err

@@ -250,7 +250,7 @@ func TestResumeOfAKilledSession(t *testing.T) {
 	s.exits(-1)
 
 	s = atTerminal(t, dir, "build", "PRD-001", "--resume")
-	s.expect("PRD-001 was running, and how it ended is not on record.")
+	s.expect("PRD-001 was killed: how its run ended is not on record.")
 	s.expect("(c)ontinue, (s)tart over, (q)uit: ")
 	s.send("q\n")
 	s.exits(2)

@@ -141,7 +141,11 @@ func (v *plain) printEnd(e runner.Ending) {
 			v.page.Printf("  %s\n", Waits(*e.Pause))
 		}
 	default:
-		v.page.Printf("%s %s  %s\n", v.page.Paint(Yellow, "!"), v.page.Paint(Bold, v.prd+" stopped"), took)
+		how := " stopped"
+		if e.Killed {
+			how = " " + Killed
+		}
+		v.page.Printf("%s %s  %s\n", v.page.Paint(Yellow, "!"), v.page.Paint(Bold, v.prd+how), took)
 	}
 	v.printSums()
 	v.annotate(Error, e.Failures())

@@ -119,7 +119,7 @@ func scenarios() map[string]scenario {
 			state.PhaseStarted{Phase: "services"}, state.WorkstreamStarted{Workstream: "WS2", Attempt: 1},
 		}}, state.Commit{Seq: 6, Time: start().Add(8 * time.Second), Events: events{
 			state.WorkstreamCompleted{Workstream: "WS2", Work: &state.Work{Attempt: 1, DurationMS: 3000}},
-		}}), end: runner.Ending{Status: state.StatusInProgress, Duration: 8 * time.Second}},
+		}}), end: runner.Ending{Status: state.StatusInProgress, Killed: true, Duration: 8 * time.Second}},
 		"failed": {begin: begin, commits: story(
 			events{state.PhaseStarted{Phase: "services"}, state.WorkstreamStarted{Workstream: "WS2", Attempt: 1}, state.WorkstreamStarted{Workstream: "WS3", Attempt: 1}},
 			events{state.WorkstreamAttemptFailed{Workstream: "WS3", Attempt: 1, Error: failure, RetryInMS: 1000}},

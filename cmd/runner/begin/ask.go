@@ -203,7 +203,7 @@ func askFixed(ctx context.Context, person *view.Terminal, st *state.State) error
 
 // askKilled asks what to do with a session whose runner was killed.
 func askKilled(ctx context.Context, person *view.Terminal, st *state.State) (resumeChoice, error) {
-	person.Say(fmt.Sprintf("%s was running, and how it ended is not on record. What was not finished will run again.\n", st.PRD))
+	person.Say(fmt.Sprintf("%s %s. What was not finished will run again.\n", st.PRD, view.WasKilled))
 	key, err := person.Choose(ctx, "(c)ontinue, (s)tart over, (q)uit: ", []view.Choice{
 		{Key: "c", Word: "continue"}, {Key: "s", Word: "start"}, {Key: "q", Word: "quit"},
 	})

@@ -435,7 +435,7 @@ func (s *Starter) printState(st *state.State) {
 	case st.Status == state.StatusFailed && st.Error != nil:
 		fmt.Fprintf(s.Env.Stderr, "%s failed: %s; resuming\n", s.PRD, view.Summary(*st.Error))
 	case killed(st):
-		fmt.Fprintf(s.Env.Stderr, "%s was running, and how it ended is not on record; resuming\n", s.PRD)
+		fmt.Fprintf(s.Env.Stderr, "%s %s; resuming\n", s.PRD, view.WasKilled)
 	case st.Status == state.StatusPaused && show.LastPassedGate(st) != "":
 		fmt.Fprintf(s.Env.Stderr, "Last gate passed: %s\n", view.OneLine(show.LastPassedGate(st)))
 	}

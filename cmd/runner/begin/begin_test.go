@@ -187,7 +187,7 @@ func TestBegin(t *testing.T) {
 		{name: "failed, and fixed", before: failed, wish: both(resume, typing("\n")), want: Start{resume: true}, hooks: 1},
 		{name: "failed, and not fixed", before: failed, wish: both(resume, typing("n\n")), told: runner.ErrDeclined.Error(), hooks: 1},
 
-		{name: "killed, --resume", before: killed, wish: resume, want: Start{resume: true}, said: "PRD-001 was running, and how it ended is not on record; resuming\n", hooks: 1},
+		{name: "killed, --resume", before: killed, wish: resume, want: Start{resume: true}, said: "PRD-001 was killed: how its run ended is not on record; resuming\n", hooks: 1},
 		{name: "killed, continued", before: killed, wish: both(resume, typing("c\n")), want: Start{resume: true}, hooks: 1},
 		{name: "killed, started over", before: killed, wish: both(resume, typing("s\n")), want: Start{Fresh: true, NoCache: true}, hooks: 1},
 		{name: "killed, given up", before: killed, wish: both(resume, typing("q\n")), told: runner.ErrDeclined.Error(), hooks: 1},
@@ -203,7 +203,7 @@ func TestBegin(t *testing.T) {
 		{name: "by hand, a build", files: written("paused"), before: none, wish: none, told: "there is a document of PRD-001 already", hint: choose},
 		{name: "by hand, --fresh", files: written("paused"), before: none, wish: fresh, want: Start{Fresh: true, NoCache: true}, hooks: 1},
 		{name: "by hand, --resume", files: written("paused"), before: none, wish: resume, want: Start{Imported: &document.File{}}, hooks: 1},
-		{name: "by hand and in progress, --resume", files: written("in_progress"), before: none, wish: resume, want: Start{Imported: &document.File{}}, said: "PRD-001 was running, and how it ended is not on record; resuming\n", hooks: 1},
+		{name: "by hand and in progress, --resume", files: written("in_progress"), before: none, wish: resume, want: Start{Imported: &document.File{}}, said: "PRD-001 was killed: how its run ended is not on record; resuming\n", hooks: 1},
 		{name: "by hand and in progress, started over", files: written("in_progress"), before: none, wish: both(resume, typing("s\n")), want: Start{Fresh: true, NoCache: true}, hooks: 1},
 		{name: "by hand, agreed to", files: written("paused"), before: none, wish: typing("y\n"), want: Start{Imported: &document.File{}}, hooks: 1},
 		{name: "by hand, declined", files: written("paused"), before: none, wish: typing("n\n"), told: runner.ErrDeclined.Error()},

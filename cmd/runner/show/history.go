@@ -129,7 +129,7 @@ func (s HistorySession) result() string {
 	case s.Running:
 		return "running"
 	case s.Killed:
-		return "killed"
+		return view.Killed
 	case s.Place == disk.PlaceFailed && s.Status != state.StatusComplete:
 		return string(s.Status) + ", given up"
 	case s.Status == state.StatusInProgress, s.Status == state.StatusInitialized, s.Status == state.StatusPaused:

@@ -204,12 +204,12 @@ func (s *SessionStatus) setState(st *state.State) {
 	s.Team, s.AgentOutputs = state.NewTeam(st), state.NewAgentOutputs(st)
 	s.Notes, s.Ledgers, s.Spent = st.Notes, st.Ledgers, st.Spent
 	s.Error, s.Pause, s.Interrupted, s.Abandoned, s.LastGate = st.Error, st.Pause, st.Interrupted, st.Abandoned, LastPassedGate(st)
-	s.Killed = s.Owner == nil && st.RunningAt != nil
+	s.Killed = s.Owner == nil && st.WasKilled()
 	s.Outdated = st.OutdatedWork()
 	s.Phases, s.Services = resultless(st.Phases), st.Services
 	switch {
 	case s.Killed:
-		s.Phases = resultless(cutOff(st))
+		s.Phases = resultless(st.CutOff().Phases)
 	case s.Owner != nil && st.RunningAt != nil:
 		s.Phases = resultless(ofThisRun(st, *st.RunningAt))
 	}
@@ -239,34 +239,6 @@ func (s *SessionStatus) addProtections(st *state.State) {
 	for _, p := range st.Protections {
 		s.Protections = append(s.Protections, protection{p.Workstream, p.Attempt, p.Checkpoint, p.RolledBack, due[p.Workstream]})
 	}
-}
-
-// cutOff returns the phases of a session whose runner was killed. Steps recorded as
-// running are interrupted; a workstream that must happen only once is uncertain, because
-// it is unknown whether it happened.
-func cutOff(st *state.State) []*state.Phase {
-	phases := st.Clone().Phases
-	gates := func(list []*state.Gate) {
-		for _, g := range list {
-			if g.Status == state.Running {
-				g.Status = state.Interrupted
-			}
-		}
-	}
-	for _, p := range phases {
-		for _, w := range p.Workstreams {
-			switch {
-			case w.Status != state.Running:
-			case w.Once:
-				w.Status = state.Uncertain
-			default:
-				w.Status = state.Interrupted
-			}
-			gates(w.Gates)
-		}
-		gates(p.Gates)
-	}
-	return phases
 }
 
 // ofThisRun returns the phases of a session that is running. A failure that it recorded in an

@@ -45,8 +45,8 @@ func TestNextAction(t *testing.T) {
 	}{
 		{"initialized", checkpoint.Snapshot{Current: reader.Current{State: with(state.StatusInitialized, state.Pending)}}, "initialized", []string{resume}},
 		{"running", checkpoint.Snapshot{Current: reader.Current{State: killed}, Owner: &disk.Holder{}}, "in_progress", []string{"runner logs PRD-009 -f"}},
-		{"killed", checkpoint.Snapshot{Current: reader.Current{State: killed}}, "in_progress (was running; how it ended is not on record)", []string{resume}},
-		{"killed in what must happen only once", checkpoint.Snapshot{Current: reader.Current{State: once}}, "in_progress (was running; how it ended is not on record)",
+		{"killed", checkpoint.Snapshot{Current: reader.Current{State: killed}}, "killed", []string{resume}},
+		{"killed in what must happen only once", checkpoint.Snapshot{Current: reader.Current{State: once}}, "killed",
 			[]string{`runner resolve PRD-009 'service["a"]' --done`, `runner resolve PRD-009 'service["a"]' --rerun`, resume}},
 		{"paused", checkpoint.Snapshot{Current: reader.Current{State: with(state.StatusPaused, state.Pending)}}, "paused", []string{resume}},
 		{"abandoned", checkpoint.Snapshot{Current: reader.Current{State: abandoned}}, "paused (abandoned)", []string{resume}},

@@ -196,7 +196,7 @@ func (s SessionStatus) statusText() string {
 	case s.Rollback != nil:
 		return string(s.Status) + " (a rollback was cut short)"
 	case s.Killed:
-		return string(s.Status) + " (was running; how it ended is not on record)"
+		return view.Killed
 	case s.Abandoned:
 		return string(s.Status) + " (abandoned)"
 	case len(s.TakenBack) > 0:
@@ -258,7 +258,7 @@ func (s SessionStatus) facts(cmdline advice.CommandLine, o StatusOptions) []fact
 		add("Runner", fmt.Sprintf("pid %d on %s, since %s", s.Owner.PID, s.Owner.Host, when(now, s.Owner.Since)))
 	}
 	if s.Killed {
-		add("Runner", "was running; how it ended is not on record")
+		add("Runner", view.WasKilled)
 	}
 	if len(s.Alive) > 0 {
 		alive := make([]string, len(s.Alive))
@@ -627,9 +627,9 @@ func (s SessionStatus) RunOver(wasOn bool) string {
 	var line string
 	switch {
 	case s.Killed && wasOn:
-		line = "The runner of " + s.PRD + " was killed: how its run ended is not on record"
+		line = "The runner of " + s.PRD + " " + view.WasKilled
 	case s.Killed:
-		line = "No run of " + s.PRD + " is on: its runner was killed, and how that run ended is not on record"
+		line = "No run of " + s.PRD + " is on: the last runner " + view.WasKilled
 	case wasOn:
 		line = fmt.Sprintf("The run of %s has ended: the session is %s", s.PRD, s.statusText())
 	default:

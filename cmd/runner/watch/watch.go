@@ -170,10 +170,12 @@ func (w *watcher) end(v view.View, r *sessionRun) error {
 	if err != nil || snap.State == nil || snap.State.Session != now.Session || snap.State.Seq < now.Seq {
 		snap = &checkpoint.Snapshot{Current: reader.Current{State: now}} // archived or replaced meanwhile
 	}
-	if !r.over && snap.State.WasKilled() && snap.Owner == nil {
-		v.Warn("the runner was killed: how its run ended is not on record")
+	killed := !r.over && snap.State.WasKilled() && snap.Owner == nil
+	if killed {
+		v.Warn("the runner " + view.WasKilled)
 	}
 	e := r.ending(snap.State)
+	e.Killed = killed
 	e.Next = show.NewSessionStatus(w.env.CommandLine, w.env.Now(), w.o.prd, snap).Next
 	v.End(e)
 	if e.Done() || v.Err() != nil {
