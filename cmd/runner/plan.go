@@ -13,7 +13,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/text"
 	"prdrunner/cmd/runner/advice"
@@ -75,59 +74,39 @@ skipped as counts; --all lists them.`,
 }
 
 func runPlan(ctx context.Context, env *cli.Environment, o planOptions) error {
-	cfg, err := env.LoadConfig()
+	p, err := startPreview(ctx, env, o.pipeline)
 	if err != nil {
 		return err
 	}
-	early := load.StartSession(env, cfg, o.pipeline)
-	defer early.Wait()
-	setup, err := load.SetUp(ctx, env, cfg, o.pipeline)
-	if err != nil {
-		return err
-	}
-	defer setup.Close()
+	defer p.Close()
 	if err := refuseReplacing(env, o.out); err != nil {
 		return err
 	}
-	if err := refuseOwnFile(env, setup, o.out, "a plan"); err != nil {
+	if err := refuseOwnFile(env, p.setup, o.out, "a plan"); err != nil {
 		return err
 	}
-	p, options := setup.Pipeline, setup.ReadOptions(env)
-	options.Select, options.OwnFiles, options.NoCache = o.selection, []string{env.InWorkspace(o.out)}, o.noCache
+	p.options.Select, p.options.OwnFiles, p.options.NoCache = o.selection, []string{env.InWorkspace(o.out)}, o.noCache
 	if begin.NamesCheckpoint(o.resume) {
-		if o.out != "" {
-			return advice.With(advice.Usagef("a plan with --resume=CHECKPOINT can't be written to a file: its steps are known only after the rollback"),
-				fmt.Sprintf("`runner checkpoint rollback %s %s` goes back; then `plan --resume -o %s` writes it", p.ID, text.ShellWord(o.resume), text.ShellWord(o.out)))
-		}
-		rollback := checkpoints.RollbackOptions{To: o.resume, DryRun: true, JSON: o.json}
-		if err := checkpoints.RollBack(ctx, &change.Target{Env: env, Store: setup.Store, PRD: p.ID, Files: setup.Files}, nil, rollback); err != nil || o.json {
-			return err
-		}
-		var b strings.Builder
-		advice.WriteSuggestions(&b, env.CommandLine,
-			advice.Suggest(setup.Command(" --resume="+text.ShellWord(o.resume)), "goes back, and runs what it can't reuse"),
-			advice.Suggest(fmt.Sprintf("checkpoint rollback %s %s", p.ID, text.ShellWord(o.resume)), "goes back, and no further; then plan --resume shows the rest"),
-		)
-		fmt.Fprintf(env.Stdout, "\nThis is only what the rollback does. What runs afterwards is known after the rollback:\n%s", b.String())
-		return nil
+		return planRollback(ctx, p, o)
 	}
-	st, follows, err := planState(ctx, env, setup, early, &options, o.resume)
+	st, follows, err := p.state(ctx, o.resume)
 	if err != nil {
 		return err
 	}
-	plan, err := runner.Preview(ctx, options, st)
+	p.sayRunning()
+	plan, err := p.plan(ctx, st)
 	if err != nil {
-		return begin.Explain(env, st, p.ID, setup.Command, err)
+		return err
 	}
-	plan.Imported = options.Imported != nil
+	plan.Imported = p.options.Imported != nil
 	if follows != nil && plan.Session == "" {
 		plan.Follows = &state.Predecessor{Session: follows.Session, Seq: follows.Seq, At: follows.UpdatedAt}
 	}
-	if plan.Idle() && isComplete(st, options) && !begin.Chosen(o.selection) {
+	if plan.Idle() && isComplete(st, p.options) && !begin.Chosen(o.selection) {
 		if o.resume == begin.ResumeCurrent || o.out != "" {
-			return begin.AlreadyComplete(p.ID, setup.Command(""))
+			return begin.AlreadyComplete(plan.PRD, p.setup.Command(""))
 		}
-		fmt.Fprintf(env.Stderr, "%s already complete\n", p.ID)
+		fmt.Fprintf(env.Stderr, "%s already complete\n", plan.PRD)
 	}
 	if o.out != "" {
 		if err := writePlan(env.Path(o.out), plan); err != nil {
@@ -137,6 +116,31 @@ func runPlan(ctx context.Context, env *cli.Environment, o planOptions) error {
 	if o.json {
 		return show.JSON(env.Stdout, plan)
 	}
+	return printPlan(env, p.setup, st, plan, o)
+}
+
+// planRollback shows what a rollback to the checkpoint does with which a build would begin.
+func planRollback(ctx context.Context, p *preview, o planOptions) error {
+	env, prd, checkpoint := p.env, p.setup.Pipeline.ID, text.ShellWord(o.resume)
+	if o.out != "" {
+		return advice.With(advice.Usagef("a plan with --resume=CHECKPOINT can't be written to a file: its steps are known only after the rollback"),
+			fmt.Sprintf("`runner checkpoint rollback %s %s` goes back; then `plan --resume -o %s` writes it", prd, checkpoint, text.ShellWord(o.out)))
+	}
+	rollback := checkpoints.RollbackOptions{To: o.resume, DryRun: true, JSON: o.json}
+	if err := checkpoints.RollBack(ctx, &change.Target{Env: env, Store: p.setup.Store, PRD: prd, Files: p.setup.Files}, nil, rollback); err != nil || o.json {
+		return err
+	}
+	var b strings.Builder
+	advice.WriteSuggestions(&b, env.CommandLine,
+		advice.Suggest(p.setup.Command(" --resume="+checkpoint), "goes back, and runs what it can't reuse"),
+		advice.Suggest(fmt.Sprintf("checkpoint rollback %s %s", prd, checkpoint), "goes back, and no further; then plan --resume shows the rest"),
+	)
+	_, err := fmt.Fprintf(env.Stdout, "\nThis is only what the rollback does. What runs afterwards is known after the rollback:\n%s", b.String())
+	return err
+}
+
+// printPlan prints a plan for people, and what to type next.
+func printPlan(env *cli.Environment, setup *load.Setup, st *state.State, plan *plan.Plan, o planOptions) error {
 	shown := view.PlanOptions{Color: env.Color(env.Stdout), All: o.command + " --all"}
 	if !o.all {
 		shown.Rows = env.Rows(env.Stdout)
@@ -172,59 +176,6 @@ func orResume(resume string) string {
 		return ""
 	}
 	return " --resume"
-}
-
-// planState returns the state that a plan continues: nil without --resume. follows is the
-// session that the planned new session would follow. planState puts a document written by
-// hand and an archived complete session into the options, as a build does.
-func planState(ctx context.Context, env *cli.Environment, setup *load.Setup, early *load.EarlySession, o *runner.Options, resume string) (st, follows *state.State, err error) {
-	prd := o.Pipeline.ID
-	snap, err := early.Load(o.Store, prd)
-	if errors.Is(err, checkpoint.ErrNoSession) {
-		load.WarnUntrusted(env, o.Store, prd)
-		last, err := load.LastComplete(o.Store, prd)
-		switch {
-		case err != nil:
-			return nil, nil, err
-		case resume == "":
-			return nil, last, nil
-		case last == nil && resume == begin.ResumeCurrent:
-			return nil, nil, begin.NothingToResume(env, o.Store, prd, setup.Command(""))
-		}
-		o.Predecessor = last
-		return nil, nil, nil
-	}
-	if err != nil {
-		return nil, nil, err
-	}
-	load.WarnUntrusted(env, o.Store, prd)
-	if h := snap.Owner; h != nil {
-		fmt.Fprintf(env.Stderr, "%s is running now (host %s, pid %d); this plan assumes that it stops now.\n", prd, h.Host, h.PID)
-	}
-	st = snap.State
-	change.AnnounceRollbacksDue(env, change.RollbacksDue(snap))
-	if change.RollingBack(snap) {
-		if err := change.AnnounceFinish(ctx, env, o.Store, o.Files, prd); err != nil {
-			return nil, nil, err
-		}
-	}
-	switch {
-	case snap.Import != nil && snap.Owner == nil && resume != "":
-		return nil, nil, advice.With(fmt.Errorf("plan %s: %w", prd, checkpoint.ErrUnfinishedImport),
-			advice.ImportAgain(snap.Import)+fmt.Sprintf(", or `runner %s`, or any command that changes it, finishes that first", setup.Command(" --resume")))
-	case st != nil && st.Rollback != nil && resume != "":
-		return nil, nil, advice.Rollback(prd, fmt.Errorf("plan %s: %w", prd, &checkpoint.UnfinishedRollbackError{To: st.Rollback.To, Scope: st.Rollback.Scope}))
-	case st == nil && resume != "":
-		o.Imported = snap.Document
-		return nil, nil, setup.CheckDocument(env, snap.Document)
-	case st == nil:
-		return nil, nil, nil
-	case resume != "":
-		return st, nil, nil
-	case st.Status != state.StatusComplete:
-		fmt.Fprintf(env.Stderr, "There is an unfinished session of %s; this is the plan of a new one. --resume plans how to continue it.\n", prd)
-	}
-	return nil, st, nil
 }
 
 // refuseOwnFile refuses the name of a file that Runner is to write if it has another meaning:

@@ -16,8 +16,8 @@ import (
 	"prdrunner/cmd/runner/load"
 	"prdrunner/cmd/runner/show"
 	"prdrunner/cmd/runner/words"
-	"prdrunner/runner"
 	"prdrunner/runner/plan"
+	"prdrunner/runner/view"
 	"prdrunner/runner/why"
 )
 
@@ -34,10 +34,14 @@ func newWhyCommand(env *cli.Environment) *cobra.Command {
 		Short: "Explain why a workstream or gate ran, will run, or will not",
 		Long: `Explain what the next build does with a workstream, an instance or a gate, and why
 it ran last: what changed, with the differences that are on record, and the first
-cause in the workstreams before it. What the next build does is what "runner plan
---resume" says; why something ran is what the journal recorded. Why changes nothing
-and takes no lock.`,
+cause in the workstreams before it. If it has not started, say what keeps it: what
+failed, runs or waits for an approval. While it runs, say since when, and why it runs.
+The name of a workstream with for_each stands for all its instances.
+
+What the next build does is what "runner plan --resume" says; why something ran is
+what the journal recorded. Why changes nothing and takes no lock.`,
 		Example: `  runner why PRD-009 archive
+  runner why PRD-009 service
   runner why PRD-009 'service["api"]'
   runner why PRD-009 'lint (WS3)'`,
 		Args: cli.Arguments(2, 2),
@@ -55,79 +59,116 @@ and takes no lock.`,
 }
 
 func runWhy(ctx context.Context, env *cli.Environment, o whyOptions) error {
-	cfg, err := env.LoadConfig()
+	p, err := startPreview(ctx, env, o.pipeline)
 	if err != nil {
 		return err
 	}
-	early := load.StartSession(env, cfg, o.pipeline)
-	defer early.Wait()
-	setup, err := load.SetUp(ctx, env, cfg, o.pipeline)
+	defer p.Close()
+	st, _, err := p.state(ctx, begin.ResumeAuto)
 	if err != nil {
 		return err
 	}
-	defer setup.Close()
-	options := setup.ReadOptions(env)
-	st, planned, err := planToResume(ctx, env, setup, early, &options)
+	planned, err := p.plan(ctx, st)
 	if err != nil {
 		return err
 	}
-	step, err := stepNamed(planned, o.name)
+	steps, err := stepsNamed(planned, o.name)
 	if err != nil {
 		return err
 	}
 	var history why.History
 	if st != nil {
-		if _, err := setup.Store.Reader().Replay(st.PRD, history.Visit); err != nil {
+		if _, err := p.setup.Store.Reader().Replay(st.PRD, history.Visit); err != nil {
 			return fmt.Errorf("read the journal of %s: %w", st.PRD, err)
 		}
 	}
-	explained := why.Explain(planned, &history, step)
-	addDifferences(ctx, setup, st, &explained)
-	var status state.Status
+	session, status := p.session(st), state.Status("")
 	if st != nil {
 		status = st.Status
 	}
-	next := whatNext(setup, st, planned, step.Name)
+	if len(steps) > 1 {
+		return p.printBlock(o, planned, session, &history, steps, status)
+	}
+	explained := why.Explain(planned, session, &history, steps[0])
+	addDifferences(ctx, p.setup, st, &explained)
+	next := whatNext(p.setup, session, planned, steps[0].Name)
 	report := show.NewWhyReport(env.CommandLine, planned.PRD, status, explained, next)
+	report.Running = session.Running
 	if o.json {
 		return show.JSON(env.Stdout, report)
 	}
 	return show.Why(env.Stdout, env.CommandLine, env.Now(), report, next)
 }
 
-// planToResume plans what the next build does: it resumes the session, or begins the first one.
-func planToResume(ctx context.Context, env *cli.Environment, setup *load.Setup, early *load.EarlySession, o *runner.Options) (*state.State, *plan.Plan, error) {
-	st, _, err := planState(ctx, env, setup, early, o, begin.ResumeAuto)
-	if err != nil {
-		return nil, nil, err
+// session returns what the explanation of a step needs to know of the session.
+func (p *preview) session(st *state.State) why.Session {
+	s := why.Session{State: st, Running: p.owner != nil && st.WasKilled()}
+	if st == nil {
+		return s
 	}
-	planned, err := runner.Preview(ctx, *o, st)
-	if err != nil {
-		return nil, nil, begin.Explain(env, st, setup.Pipeline.ID, setup.Command, err)
+	if !s.Running {
+		s.State = st.CutOff()
 	}
-	return st, planned, nil
+	if st.Pause != nil {
+		s.Paused = view.Waits(*st.Pause)
+	}
+	s.Needs = func(name string) []string {
+		w := p.setup.Pipeline.Workstream(name)
+		if w == nil {
+			return nil
+		}
+		return append(slices.Clone(w.Upstream), w.Answers...)
+	}
+	return s
 }
 
-// stepNamed returns the step that the user means, by the name of a workstream, the label of a gate,
-// or the name of a gate if there is only one with it.
-func stepNamed(planned *plan.Plan, given string) (*plan.Step, error) {
+// printBlock explains the instances of a block with for_each together.
+func (p *preview) printBlock(o whyOptions, planned *plan.Plan, session why.Session, history *why.History, steps []*plan.Step, status state.Status) error {
+	explained := make([]why.Explanation, len(steps))
+	for i, step := range steps {
+		explained[i] = why.Explain(planned, session, history, step)
+	}
+	next := []advice.Suggestion{
+		advice.Suggest("why "+planned.PRD+" "+text.ShellWord(explained[0].Name), "explains one of them"),
+		advice.Suggest("plan "+planned.PRD+" --resume", "shows the whole plan"),
+	}
+	report := show.NewWhyBlockReport(p.env.CommandLine, planned.PRD, status, o.name, explained, next)
+	if o.json {
+		return show.JSON(p.env.Stdout, report)
+	}
+	return show.WhyBlock(p.env.Stdout, p.env.CommandLine, report, next)
+}
+
+// stepsNamed returns the step that the user means, by the name of a workstream, the label of a gate,
+// or the name of a gate if there is only one with it; or the instances of the block that has the name.
+func stepsNamed(planned *plan.Plan, given string) ([]*plan.Step, error) {
 	var names, labels []string
 	var gate *plan.Step
+	var instances []*plan.Step
 	for i := range planned.Phases {
 		for j := range planned.Phases[i].Steps {
 			s := &planned.Phases[i].Steps[j]
 			if s.Name == given {
-				return s, nil
+				return []*plan.Step{s}, nil
 			}
 			names = append(names, s.Name)
 			if bare, _, _ := state.CutLabel(s.Name); s.Kind == plan.GateStep && bare == given {
 				gate, labels = s, append(labels, s.Name)
 			}
+			if block := view.Block(s.Name); s.Kind == plan.WorkstreamStep && block != s.Name {
+				names = append(names, block)
+				if block == given {
+					instances = append(instances, s)
+				}
+			}
 		}
+	}
+	if len(instances) > 0 {
+		return view.InNaturalOrder(instances, func(s *plan.Step) string { return s.Name }), nil
 	}
 	switch len(labels) {
 	case 1:
-		return gate, nil
+		return []*plan.Step{gate}, nil
 	case 0:
 	default:
 		return nil, advice.With(advice.Usagef("%q is the name of several gates", given), "name one of "+text.Enumerate(quoted(labels)))
@@ -173,8 +214,8 @@ func addDifferences(ctx context.Context, setup *load.Setup, st *state.State, e *
 }
 
 // whatNext returns the commands that answer what a step waits for.
-func whatNext(setup *load.Setup, st *state.State, planned *plan.Plan, name string) []advice.Suggestion {
-	prd, word := planned.PRD, text.ShellWord(name)
+func whatNext(setup *load.Setup, session why.Session, planned *plan.Plan, name string) []advice.Suggestion {
+	prd, word, st := planned.PRD, text.ShellWord(name), session.State
 	var list []advice.Suggestion
 	if st == nil {
 		return []advice.Suggestion{advice.Suggest(setup.Command(""), "runs it")}
@@ -182,11 +223,18 @@ func whatNext(setup *load.Setup, st *state.State, planned *plan.Plan, name strin
 	if g := st.Gate(name); g != nil && show.Awaits(g) {
 		list = append(list, advice.Suggest("approve "+prd+" "+word+advice.InputFlags(g.Asks), "approves it"), advice.Suggest("reject "+prd+" "+word, "rejects it"))
 	}
-	if w := st.Workstream(name); w != nil && w.Status == state.Uncertain {
+	w := st.Workstream(name)
+	switch {
+	case w == nil:
+	case w.Status == state.Uncertain:
 		list = append(list, advice.Suggest("resolve "+prd+" "+word+" --done", "counts it as done"), advice.Suggest("resolve "+prd+" "+word+" --rerun", "lets it run again"))
-	}
-	if w := st.Workstream(name); w != nil && w.Status == state.Failed {
+	case w.Status == state.Failed:
 		list = append(list, advice.Suggest("logs "+prd+" "+word, "shows its log"))
+	case w.Status == state.Running && session.Running:
+		list = append(list, advice.Suggest("logs "+prd+" "+word+" -f", "follows its log"))
+	}
+	if session.Running {
+		return append(list, advice.Suggest("watch "+prd, "shows the run"))
 	}
 	return append(list, advice.Suggest("plan "+prd+" --resume", "shows the whole plan"))
 }

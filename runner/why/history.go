@@ -1,7 +1,6 @@
 package why
 
 import (
-	"math"
 	"time"
 
 	"prdrunner/checkpoint/state"
@@ -14,6 +13,7 @@ type History struct {
 	steps     map[string]*steps
 	makers    map[state.Text]string // of artifacts: the workstream that recorded it last
 	rollbacks []rollback            // those that took the state back, the oldest first
+	compacted bool                  // the journal begins with a state
 }
 
 // steps are the runs of one workstream or gate, the oldest first.
@@ -24,17 +24,22 @@ type steps struct {
 	ran     bool          // it ran before the journal begins
 	retries bool          // the next start is a retry, not a run of its own
 	digest  *state.Digest // of the last work that was recorded
+
+	digestAt uint64   // the commit up to which it saw the results of others
+	results  []result // what it handed to others, the oldest first
 }
 
 // run is one run of a workstream, with all its retries, or one judgement of a gate.
 type run struct {
 	at      time.Time
+	endedAt time.Time
 	seq     uint64
 	attempt int
 	gate    bool
 	again   bool // it had run before
 	reason  state.Text
 	was     *state.Digest // of the work before it; nil: there was none
+	wasAt   uint64        // as steps.digestAt
 	digest  *state.Digest // nil for a gate
 	ended   state.Text
 	skipped bool
@@ -86,13 +91,13 @@ func (h *History) event(c state.Commit, e state.Event) {
 		h.work(e.Workstream, c, &e.Work)
 	case state.WorkstreamCompleted:
 		h.work(e.Workstream, c, e.Work)
-		h.of(e.Workstream).end("completed")
+		h.of(e.Workstream).end(c.Time, "completed")
 	case state.WorkstreamFailed:
-		h.of(e.Workstream).end("failed: " + e.Error.Message)
+		h.of(e.Workstream).end(c.Time, "failed: "+e.Error.Message)
 	case state.WorkstreamInterrupted:
-		h.of(e.Workstream).end("was interrupted")
+		h.of(e.Workstream).end(c.Time, "was interrupted")
 	case state.WorkstreamUncertain:
-		h.of(e.Workstream).end("became uncertain: " + e.Error.Message)
+		h.of(e.Workstream).end(c.Time, "became uncertain: "+e.Error.Message)
 	case state.WorkstreamSkipped:
 		h.of(e.Workstream).skip(c, e.Reason, false)
 	case state.GateVoided:
@@ -102,13 +107,13 @@ func (h *History) event(c state.Commit, e state.Event) {
 	case state.GateAsked:
 		h.of(e.Gate).begin(&run{at: c.Time, seq: c.Seq, gate: true, asked: true})
 	case state.GatePassed:
-		h.of(e.Gate).end("passed")
+		h.of(e.Gate).end(c.Time, "passed")
 	case state.GateFailed:
-		h.of(e.Gate).end("failed: " + e.Error.Message)
+		h.of(e.Gate).end(c.Time, "failed: "+e.Error.Message)
 	case state.GateApproved:
-		h.of(e.Gate).end(answered("approved", e.By, e.Comment))
+		h.of(e.Gate).end(c.Time, answered("approved", e.By, e.Comment))
 	case state.GateRejected:
-		h.of(e.Gate).end(answered("rejected", e.By, e.Reason))
+		h.of(e.Gate).end(c.Time, answered("rejected", e.By, e.Reason))
 	case state.GateSkipped:
 		h.of(e.Gate).skip(c, e.Reason, true)
 	}
@@ -129,8 +134,13 @@ func answered(how string, by state.Actor, comment state.Text) state.Text {
 func (h *History) takeOver(from *state.State) {
 	for w := range from.Records() {
 		if w.Done() {
-			digest := w.Digest
-			h.of(w.Name).digest = &digest
+			digest, s := w.Digest, h.of(w.Name)
+			if s.digest, s.digestAt = &digest, 0; w.Session == "" && h.compacted {
+				s.digestAt = w.WorkSeq
+			}
+			if s.results == nil { // otherwise a rollback goes back to one of them
+				s.results = append(s.results, result{s.digestAt, w.Outputs, w.Artifacts})
+			}
 		}
 		for _, a := range w.Artifacts {
 			h.makers[a.Path] = w.Name
@@ -146,8 +156,12 @@ func (h *History) work(name string, c state.Commit, work *state.Work) {
 	if work.Cached != nil {
 		s.begin(&run{at: c.Time, seq: c.Seq, attempt: work.Attempt, digest: &digest})
 	}
-	s.digest = &digest
-	s.end("its work succeeded")
+	s.digest, s.digestAt = &digest, c.Seq
+	if n := len(s.runs); n > 0 {
+		s.digestAt = s.runs[n-1].seq
+	}
+	s.results = append(s.results, result{c.Seq, work.Outputs, work.Artifacts})
+	s.end(c.Time, "its work succeeded")
 	for _, a := range work.Artifacts {
 		h.makers[a.Path] = name
 	}
@@ -159,7 +173,7 @@ func (s *steps) begin(r *run) {
 		s.runs[len(s.runs)-1].attempt = r.attempt
 		return
 	}
-	r.again, r.was, r.reason = s.ran || len(s.runs) > 0 || s.digest != nil, s.digest, s.reason
+	r.again, r.was, r.wasAt, r.reason = s.ran || len(s.runs) > 0 || s.digest != nil, s.digest, s.digestAt, s.reason
 	if r.reason == "" && s.ended != "" && !r.gate && r.was == nil {
 		r.reason = "the run before it " + s.ended
 	}
@@ -167,10 +181,10 @@ func (s *steps) begin(r *run) {
 	s.runs = append(s.runs, r)
 }
 
-func (s *steps) end(how state.Text) {
+func (s *steps) end(at time.Time, how state.Text) {
 	s.ended = how
 	if n := len(s.runs); n > 0 {
-		s.runs[n-1].ended = how
+		s.runs[n-1].ended, s.runs[n-1].endedAt = how, at
 	}
 }
 
@@ -210,7 +224,7 @@ func (r *run) changes() []plan.Change {
 // last returns the last run of a step that no rollback took back, or else its last run, which back
 // tells.
 func (h *History) last(name string) (r *run, back bool) {
-	if r = h.before(name, math.MaxUint64); r != nil || h == nil || h.steps[name] == nil {
+	if r = h.before(name, latest); r != nil || h == nil || h.steps[name] == nil {
 		return r, false
 	}
 	if all := h.steps[name].runs; len(all) > 0 {

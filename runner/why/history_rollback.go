@@ -2,6 +2,7 @@ package why
 
 import (
 	"slices"
+	"time"
 
 	"prdrunner/checkpoint/state"
 )
@@ -41,8 +42,12 @@ func (s *steps) endAt(h *History, at uint64, reason, ended state.Text) {
 	if r == nil || r.skipped {
 		return
 	}
+	s.digestAt = r.seq
 	if s.ended = ended; ended != "" || r.asked {
 		r.ended = ended
+	}
+	if ended == "" {
+		r.endedAt = time.Time{}
 	}
 }
 

@@ -14,6 +14,7 @@ const noReason = "the journal was compacted since, and no longer says why"
 // begin takes over the state that a compacted journal begins with. Of each step the state has only
 // the last run, without the time of its beginning in the journal.
 func (h *History) begin(c state.Commit) {
+	h.compacted = true
 	h.takeOver(c.State)
 	for w := range c.State.Records() {
 		s := h.of(w.Name)
@@ -21,7 +22,7 @@ func (h *History) begin(c state.Commit) {
 			s.reason = w.Reason
 			if w.Digest.Definition != "" { // of the work that was invalidated
 				digest := w.Digest
-				s.digest = &digest
+				s.digest, s.digestAt = &digest, w.WorkSeq
 			}
 		}
 		if w.Session == "" {
@@ -52,7 +53,7 @@ func (s *steps) adopt(c state.Commit, r *run, ran bool) {
 }
 
 func workstreamRun(w *state.Workstream) *run {
-	r := &run{at: timeOf(w.StartedAt), seq: cmp.Or(w.WorkSeq, w.EndedSeq), attempt: w.Attempts, reason: noReason, ended: endOf(w)}
+	r := &run{at: timeOf(w.StartedAt), endedAt: timeOf(w.EndedAt), seq: cmp.Or(w.WorkSeq, w.EndedSeq), attempt: w.Attempts, reason: noReason, ended: endOf(w)}
 	if w.Status == state.Skipped {
 		r.at, r.attempt, r.reason, r.skipped, r.ended = timeOf(w.EndedAt), 0, w.Reason, true, "skipped since"
 	}
@@ -60,9 +61,14 @@ func workstreamRun(w *state.Workstream) *run {
 }
 
 func gateRun(g *state.Gate) *run {
-	r := &run{at: timeOf(g.At), attempt: g.Attempts, gate: true, asked: g.Status == state.Waiting, reason: noReason, ended: verdictOf(g)}
-	if g.Status == state.Skipped {
-		r.reason, r.skipped = g.Reason, true
+	r := &run{endedAt: timeOf(g.At), attempt: g.Attempts, gate: true, asked: g.Status == state.Waiting, reason: noReason, ended: verdictOf(g)}
+	switch {
+	case g.Status == state.Skipped:
+		r.at, r.reason, r.skipped = timeOf(g.At), g.Reason, true
+	case r.ended == "": // a question without an answer
+		r.at, r.endedAt = r.endedAt, time.Time{}
+	case g.By == nil && g.At != nil:
+		r.at = g.At.Add(-time.Duration(g.DurationMS) * time.Millisecond)
 	}
 	return r
 }

@@ -11,7 +11,6 @@ package why
 import (
 	"fmt"
 	"maps"
-	"math"
 	"slices"
 	"strings"
 	"time"
@@ -26,8 +25,12 @@ type Explanation struct {
 	Name  string        `json:"name"`
 	Title string        `json:"title,omitempty"`
 	Kind  plan.StepKind `json:"kind"`
-	Next  *Cause        `json:"next"`     // what a build that resumes does
-	Last  *Run          `json:"last_run"` // nil: it never ran in the session
+	Now   *Now          `json:"now,omitempty"`  // what it does in the run that is on; nil: nothing
+	Kept  *Cause        `json:"kept,omitempty"` // what keeps it from starting, or kept it in the last run; nil: nothing
+	// Outdated says why the work of a workstream that is done may not be kept, as status does; "": it is not outdated.
+	Outdated string `json:"outdated,omitempty"`
+	Next     *Cause `json:"next"`     // what a build that resumes does
+	Last     *Run   `json:"last_run"` // nil: it never ran in the session
 }
 
 // Cause is what is done with a workstream or gate, and why.
@@ -56,15 +59,17 @@ type Change struct {
 
 // Run is the last run of a workstream, or the last judgement of a gate.
 type Run struct {
-	At      time.Time  `json:"at,omitzero"` // zero: that is no longer on record
+	At      time.Time  `json:"at,omitzero"`       // when it began, or asked a person; zero: that is no longer on record
+	EndedAt time.Time  `json:"ended_at,omitzero"` // zero: it has not ended, or that is no longer on record
 	Attempt int        `json:"attempt"`
-	Seq     uint64     `json:"seq"`   // of the commit that recorded its beginning, or that is the first on record of it
-	Ended   state.Text `json:"ended"` // how, in words; "": it has not ended
+	Asked   bool       `json:"asked,omitempty"` // a gate asked a person
+	Seq     uint64     `json:"seq"`             // of the commit that recorded its beginning, or that is the first on record of it
+	Ended   state.Text `json:"ended"`           // how, in words; "": it has not ended
 	Cause   *Cause     `json:"cause"`
 }
 
 // Explain explains a step of a plan. history may be nil, if there is no session.
-func Explain(planned *plan.Plan, history *History, step *plan.Step) Explanation {
+func Explain(planned *plan.Plan, session Session, history *History, step *plan.Step) Explanation {
 	x := explainer{steps: map[string]*plan.Step{}, history: history}
 	for i := range planned.Phases {
 		for j := range planned.Phases[i].Steps {
@@ -75,15 +80,24 @@ func Explain(planned *plan.Plan, history *History, step *plan.Step) Explanation 
 	e := Explanation{Name: step.Name, Title: step.Title, Kind: step.Kind}
 	e.Next = x.future(step, newTold())
 	e.Next.awaitApprovals(approvalsBefore(planned, step.Name))
+	if session.State != nil {
+		e.Kept, e.Outdated = session.kept(step.Name), session.State.OutdatedWork()[step.Name]
+	}
 	if run, back := history.last(step.Name); run != nil {
-		e.Last = &Run{At: run.at, Attempt: run.attempt, Seq: run.seq, Ended: run.ended, Cause: x.past(step.Name, run, newTold())}
+		e.Last = &Run{At: run.at, EndedAt: run.endedAt, Attempt: run.attempt, Asked: run.asked, Seq: run.seq, Ended: run.ended, Cause: x.past(step.Name, run, newTold())}
+		if back {
+			e.Kept = nil // it did start
+		}
 		switch {
 		case back && run.ended == "":
 			e.Last.Ended = takenBack
 		case back:
 			e.Last.Ended += "; " + takenBack
+		case run.ended == "" && session.cutOff(step.Name):
+			e.Last.Ended = "was interrupted: the runner was killed"
 		}
 	}
+	e.Now = session.now(step.Name, e.Last)
 	return e
 }
 
@@ -163,7 +177,8 @@ func (x *explainer) future(s *plan.Step, told *told) *Cause {
 	if s.Kind == plan.WorkstreamStep && (s.Decision == plan.Judge || s.Decision == plan.Blocked) {
 		x.addGates(c, told)
 	}
-	x.addPast(c, s.Changes, s.On, math.MaxUint64, told)
+	x.addResults(c, x.history.digestAt(s.Name), latest)
+	x.addPast(c, s.Changes, s.On, latest, told)
 	return c
 }
 
@@ -200,6 +215,7 @@ func (x *explainer) past(name string, run *run, told *told) *Cause {
 	}
 	c := &Cause{Name: name, Does: run.does(), Reason: reason, Changes: changes(found)}
 	told.runs[run] = c
+	x.addResults(c, run.wasAt, run.seq)
 	x.addPast(c, found, nil, run.seq, told)
 	return c
 }

@@ -19,7 +19,7 @@ func explain(t *testing.T, planned *plan.Plan, history *why.History, name string
 	for i := range planned.Phases {
 		for j := range planned.Phases[i].Steps {
 			if s := &planned.Phases[i].Steps[j]; s.Name == name {
-				return why.Explain(planned, history, s)
+				return why.Explain(planned, why.Session{}, history, s)
 			}
 		}
 	}
@@ -80,7 +80,7 @@ func TestFirstCause(t *testing.T) {
 	if want := "archive ran again, because notes ran again: inputs changed: changes/1.md"; got.Last.Cause.Chain() != want {
 		t.Errorf("the last run: %q, want %q", got.Last.Cause.Chain(), want)
 	}
-	want := &why.Run{At: began.Add(8 * time.Minute), Attempt: 2, Seq: 9, Ended: "failed: no"}
+	want := &why.Run{At: began.Add(8 * time.Minute), EndedAt: began.Add(9 * time.Minute), Attempt: 2, Seq: 9, Ended: "failed: no"}
 	got.Last.Cause = nil
 	if diff := cmp.Diff(want, got.Last); diff != "" {
 		t.Errorf("the last run (-want +got):\n%s", diff)

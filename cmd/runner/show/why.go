@@ -19,6 +19,7 @@ type WhyReport struct {
 	FormatVersion string       `json:"format_version"`
 	PRD           string       `json:"prd"`
 	Status        state.Status `json:"status,omitempty"` // of the session; "": there is none
+	Running       bool         `json:"running"`          // a runner works on the session now
 	Chain         state.Text   `json:"chain"`            // what the next build does, and its first cause, in one line
 	why.Explanation
 	Commands []state.Text `json:"commands"` // to type next
@@ -33,7 +34,8 @@ func NewWhyReport(cmdline advice.CommandLine, prd string, status state.Status, e
 	return r
 }
 
-// Why shows why a workstream or gate ran, and what the next build does with it.
+// Why shows why a workstream or gate ran, and what the next build does with it; of one that runs, only
+// since when and why.
 func Why(w io.Writer, cmdline advice.CommandLine, now time.Time, r WhyReport, next []advice.Suggestion) error {
 	p := newPage(w)
 	p.title("", view.Named(r.Name, r.Title))
@@ -41,8 +43,24 @@ func Why(w io.Writer, cmdline advice.CommandLine, now time.Time, r WhyReport, ne
 	if r.Kind == plan.GateStep {
 		last = "Last verdict"
 	}
-	p.facts(fact{"Next build", string(r.Chain), styleOfDecision(r.Next)}, fact{last, describeRun(now, r.Last), view.None})
-	if tells(r.Next) {
+	switch {
+	case r.Now != nil:
+		p.facts(fact{"Now", describeNow(now, r.Now), view.None})
+		last = "Why"
+	case r.Running && r.Outdated != "":
+		p.facts(fact{"Outdated", r.Outdated + "; this build decides later about " + r.Name, view.Yellow}, fact{last, describeRun(now, r.Last), view.None})
+	case r.Kept != nil && r.Running:
+		p.facts(fact{"Not started", r.Kept.Chain(), view.Yellow}, fact{last, describeRun(now, r.Last), view.None})
+	case r.Kept != nil:
+		p.facts(fact{"Not started", r.Kept.Chain(), view.Yellow}, fact{"Next build", string(r.Chain), styleOfDecision(r.Next)}, fact{last, describeRun(now, r.Last), view.None})
+	default:
+		p.facts(fact{"Next build", string(r.Chain), styleOfDecision(r.Next)}, fact{last, describeRun(now, r.Last), view.None})
+	}
+	if r.Now == nil && r.Kept != nil && branches(r.Kept) {
+		p.heading("Not started")
+		p.cause(r.Kept, "  ")
+	}
+	if goesOn := r.Running && (r.Now != nil || r.Kept != nil || r.Outdated != ""); !goesOn && tells(r.Next) {
 		p.heading("Next build")
 		p.cause(r.Next, "  ")
 	}
@@ -57,8 +75,32 @@ func Why(w io.Writer, cmdline advice.CommandLine, now time.Time, r WhyReport, ne
 	return p.end()
 }
 
+// describeNow says what a step does now, and since when.
+func describeNow(now time.Time, n *why.Now) string {
+	parts := []string{n.Does}
+	if !n.Since.IsZero() {
+		parts[0] += " since " + when(now, n.Since)
+	}
+	if n.Attempt > 1 {
+		parts = append(parts, "attempt "+strconv.Itoa(n.Attempt))
+	}
+	switch {
+	case n.Until.IsZero():
+	case n.Until.After(now):
+		parts = append(parts, "in "+view.Duration(n.Until.Sub(now)))
+	default:
+		parts = append(parts, "due")
+	}
+	return strings.Join(parts, ", ")
+}
+
 // tells reports whether a cause says more than its chain.
 func tells(c *why.Cause) bool { return len(c.Changes)+len(c.Because) > 0 }
+
+// branches reports whether a cause has more behind it than its chain says.
+func branches(c *why.Cause) bool {
+	return len(c.Because) > 1 || len(c.Because) == 1 && branches(c.Because[0])
+}
 
 func styleOfDecision(c *why.Cause) view.Style {
 	switch c.Decision {
@@ -73,19 +115,27 @@ func styleOfDecision(c *why.Cause) view.Style {
 	return view.None
 }
 
+// describeRun says when a run began and how it ended; of a gate, when it was judged or answered.
 func describeRun(now time.Time, r *why.Run) string {
 	if r == nil {
 		return "none in this session"
 	}
-	parts := []string{"at a time that is no longer on record"}
+	began, ended := "at a time that is no longer on record", view.OneLine(string(r.Ended))
 	if !r.At.IsZero() {
-		parts[0] = when(now, r.At)
+		began = when(now, r.At)
 	}
+	switch {
+	case r.Asked && ended == "":
+		return "none; asked " + began
+	case r.Asked && !r.EndedAt.IsZero():
+		return ended + ", " + when(now, r.EndedAt) + ", asked " + began
+	}
+	parts := []string{began}
 	if r.Attempt > 1 {
 		parts = append(parts, "attempt "+strconv.Itoa(r.Attempt))
 	}
-	if r.Ended != "" {
-		parts = append(parts, view.OneLine(string(r.Ended)))
+	if ended != "" {
+		parts = append(parts, ended)
 	}
 	return strings.Join(parts, ", ")
 }
@@ -100,13 +150,20 @@ func (p *page) cause(c *why.Cause, indent string) {
 		p.Printf(": %s", c.Reason)
 	}
 	p.Printf("\n")
-	for _, change := range c.Changes {
+	for i, change := range c.Changes {
+		if i == mostChanges {
+			p.Printf("%s%s\n", view.Painted(indent+"  "), p.Paint(view.Dim, fmt.Sprintf("… and %d more changes; --json has all", len(c.Changes)-i)))
+			break
+		}
 		p.change(change, indent+"  ")
 	}
 	for _, b := range c.Because {
 		p.cause(b, indent+"  ")
 	}
 }
+
+// mostChanges is how many changes of a cause are shown.
+const mostChanges = 20
 
 // mostDifferent is how many lines are shown of the difference of a file.
 const mostDifferent = 40

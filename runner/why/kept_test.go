@@ -1,0 +1,161 @@
+package why_test
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"prdrunner/checkpoint/state"
+	"prdrunner/runner/plan"
+	"prdrunner/runner/why"
+)
+
+// TestWhatKeeps goes back from what has not started to the first cause.
+func TestWhatKeeps(t *testing.T) {
+	t.Parallel()
+	failure := &state.Failure{Workstream: "a", Message: "exit code 1"}
+	for _, tt := range []struct {
+		name           string
+		change         func(st *state.State)
+		running        bool
+		b, c, approval string
+	}{
+		{"a failure", func(st *state.State) { st.Status, st.Error = state.StatusFailed, failure; fail(st, "a", failure) }, false,
+			"b did not start, because a failed: exit code 1", "c did not start, because a failed: exit code 1", "ok (two) was not judged, because a failed: exit code 1"},
+		{"a gate that failed", func(st *state.State) {
+			st.Status = state.StatusFailed
+			fail(st, "a", &state.Failure{Workstream: "a", Gate: "lint (a)", Message: "bad"})
+		}, false, "b did not start, because lint (a) failed: bad", "c did not start, because lint (a) failed: bad", "ok (two) was not judged, because lint (a) failed: bad"},
+		{"a failure that nothing needs", func(st *state.State) { st.Status = state.StatusFailed; done(st, "a"); fail(st, "x", failure) }, false,
+			"b did not start, because x failed: exit code 1", "c did not start, because x failed: exit code 1", "ok (two) was not judged, because x failed: exit code 1"},
+		{"a signal", func(st *state.State) {
+			st.Status, st.Interrupted = state.StatusPaused, "SIGINT"
+			st.Workstream("a").Status = state.Interrupted
+		}, false, "b did not start, because a was interrupted, because the run was interrupted by SIGINT",
+			"c did not start, because a was interrupted, because the run was interrupted by SIGINT", "ok (two) was not judged, because a was interrupted, because the run was interrupted by SIGINT"},
+		{"a pause", func(st *state.State) {
+			st.Status, st.Pause = state.StatusPaused, &state.Pause{}
+			done(st, "a")
+		}, false, "b did not start, because the session is paused: the budget is used up", "c did not start, because the session is paused: the budget is used up",
+			"ok (two) was not judged, because the session is paused: the budget is used up"},
+		{"a kill", func(st *state.State) { st.RunningAt = &began; st.Workstream("a").Status = state.Interrupted }, false,
+			"b did not start, because a was interrupted, because the runner was killed: how its run ended is not on record",
+			"c did not start, because a was interrupted, because the runner was killed: how its run ended is not on record",
+			"ok (two) was not judged, because a was interrupted, because the runner was killed: how its run ended is not on record"},
+		{"an approval", func(st *state.State) {
+			st.Status = state.StatusPaused
+			st.Workstream("a").Status = state.Succeeded
+			st.Gate("lint (a)").Status, st.Gate("lint (a)").At = state.Waiting, &began
+		}, false, "b did not start, because lint (a) waits for an approval since 2025-12-11 10:00:00 UTC",
+			"c did not start, because lint (a) waits for an approval since 2025-12-11 10:00:00 UTC", "ok (two) was not judged, because lint (a) waits for an approval since 2025-12-11 10:00:00 UTC"},
+		{"a run that is on", func(st *state.State) {
+			st.RunningAt = &began
+			st.Workstream("a").Status, st.Workstream("a").StartedAt = state.Running, &began
+		}, true, "b has not started, because a runs since 2025-12-11 10:00:00 UTC", "c has not started, because a runs since 2025-12-11 10:00:00 UTC",
+			"ok (two) has not been judged, because a runs since 2025-12-11 10:00:00 UTC"},
+		{"its turn", func(st *state.State) { st.RunningAt = &began; done(st, "a"); done(st, "x") }, true,
+			"b has not started: its turn has not come", "c has not started: its turn has not come", "ok (two) has not been judged: its turn has not come"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			st := &state.State{Status: state.StatusInProgress, Phases: []*state.Phase{
+				{Name: "one", Workstreams: []*state.Workstream{
+					{Name: "a", Status: state.Pending, Gates: []*state.Gate{{Label: "lint (a)", Status: state.Pending}}},
+					{Name: "b", Status: state.Pending}, {Name: "x", Status: state.Pending},
+				}},
+				{Name: "two", Workstreams: []*state.Workstream{{Name: "c", Status: state.Pending}}, Gates: []*state.Gate{{Label: "ok (two)", Status: state.Pending}}},
+			}}
+			tt.change(st)
+			session := why.Session{State: st, Running: tt.running, Paused: "the budget is used up", Needs: func(name string) []string {
+				if name == "b" {
+					return []string{"a"}
+				}
+				return nil
+			}}
+			var got []string
+			for _, name := range []string{"b", "c", "ok (two)"} {
+				e := why.Explain(&plan.Plan{}, session, nil, &plan.Step{Name: name, Decision: plan.Run})
+				if e.Kept == nil {
+					got = append(got, "")
+					continue
+				}
+				got = append(got, e.Kept.Chain())
+			}
+			if diff := cmp.Diff([]string{tt.b, tt.c, tt.approval}, got); diff != "" {
+				t.Errorf("what keeps b, c and the gate (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func done(st *state.State, name string) { st.Workstream(name).Status = state.Completed }
+
+func fail(st *state.State, name string, f *state.Failure) {
+	w := st.Workstream(name)
+	w.Status, w.Error = state.Failed, f
+}
+
+// TestWhatRunsNow tells what a step does in the run that is on.
+func TestWhatRunsNow(t *testing.T) {
+	t.Parallel()
+	later := began.Add(time.Minute)
+	st := &state.State{RunningAt: &began, Phases: []*state.Phase{{Name: "one", Workstreams: []*state.Workstream{
+		{Name: "a", Status: state.Running, Attempts: 2, StartedAt: &began},
+		{Name: "b", Status: state.Running, Attempts: 1, RetryAt: &later},
+		{Name: "c", Status: state.Completed, Gates: []*state.Gate{{Label: "g (c)", Status: state.Running, Attempts: 1}}},
+	}, Gates: []*state.Gate{{Label: "ok (one)", Status: state.Waiting, At: &began}}}}}
+	history := journal(t, []state.Event{state.GateStarted{Gate: "g (c)", Attempt: 1}})
+	for name, want := range map[string]*why.Now{
+		"a":        {Does: "runs", Since: began, Attempt: 2},
+		"b":        {Does: "waits for its next attempt", Attempt: 2, Until: later},
+		"c":        nil,
+		"g (c)":    {Does: "is judged", Since: began, Attempt: 1},
+		"ok (one)": {Does: "waits for an approval", Since: began},
+	} {
+		got := why.Explain(&plan.Plan{}, why.Session{State: st, Running: true}, history, &plan.Step{Name: name})
+		if diff := cmp.Diff(want, got.Now); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+		if got := why.Explain(&plan.Plan{}, why.Session{State: st}, history, &plan.Step{Name: name}); got.Now != nil {
+			t.Errorf("%s does something without a run: %+v", name, got.Now)
+		}
+	}
+}
+
+// TestDifferentResults names the outputs and artifacts of a workstream before it that differ.
+func TestDifferentResults(t *testing.T) {
+	t.Parallel()
+	result := func(digest state.Digest, output, artifact string) []state.Event {
+		return []state.Event{state.WorkstreamSucceeded{Workstream: "notes", Work: state.Work{
+			Digest: digest, Outputs: map[string]state.Text{"v": state.Text(output), "same": "x"}, Artifacts: []state.Artifact{{Path: "n", Digest: artifact}},
+		}}}
+	}
+	commits := [][]state.Event{
+		{started("notes", 1, made("1", ""))}, result(made("1", ""), "1", "d1"), {started("archive", 1, made("x", "r1"))}, succeeded("archive", made("x", "r1")),
+		{started("notes", 2, made("2", ""))}, result(made("2", ""), "2", "d2"),
+	}
+	planned := &plan.Plan{Phases: []plan.Phase{{Steps: []plan.Step{
+		{Kind: plan.WorkstreamStep, Name: "archive", Decision: plan.Rerun, Changes: []plan.Change{{Component: "upstream", Name: "notes", Old: "r1", New: "r2"}}},
+	}}}}
+	want := []plan.Change{
+		{Component: "outputs", Name: "notes.v", OldText: `"1"`, NewText: `"2"`},
+		{Component: "artifacts", Name: "n", Old: "d1", New: "d2"},
+	}
+	check := func(of string, c *why.Cause) {
+		t.Helper()
+		var got []plan.Change
+		for _, change := range c.Changes {
+			if change.Component != "upstream" && change.Component != "inputs" {
+				got = append(got, change.Change)
+			}
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", of, diff)
+		}
+	}
+	check("the next build", explain(t, planned, journal(t, commits...), "archive").Next)
+	again := append(slices.Clone(commits), []state.Event{started("archive", 2, made("x", "r2"))})
+	check("the last run", explain(t, planned, journal(t, again...), "archive").Last.Cause)
+}
