@@ -143,7 +143,7 @@ func (v *plain) printEnd(e runner.Ending) {
 	default:
 		how := " stopped"
 		if e.Killed {
-			how = " " + Killed
+			how = " " + string(Killed)
 		}
 		v.page.Printf("%s %s  %s\n", v.page.Paint(Yellow, "!"), v.page.Paint(Bold, v.prd+how), took)
 	}

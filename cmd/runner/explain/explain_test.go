@@ -94,6 +94,8 @@ func TestEveryWord(t *testing.T) {
 		{"checkpoint/state", "Status", []explain.Kind{explain.Status}},
 		{"checkpoint/state", "StepStatus", []explain.Kind{explain.Status, explain.Decision}},
 		{"checkpoint/state", "MemberStatus", []explain.Kind{explain.Status}},
+		{"runner/view", "Word", []explain.Kind{explain.Status}},
+		{"runner", "Outcome", []explain.Kind{explain.Outcome}},
 		{"checkpoint/state", "Trigger", []explain.Kind{explain.Trigger, explain.Status}},
 	} {
 		values := constants(t, filepath.Join(root, test.dir), test.typ)
@@ -101,6 +103,7 @@ func TestEveryWord(t *testing.T) {
 			t.Errorf("only %d constants of the type %s found", len(values), test.typ)
 		}
 		for _, value := range values {
+			value = strings.ReplaceAll(value, " ", "_") // as the command looks them up
 			explained[value] = true
 			if !slices.ContainsFunc(explain.Find(texts, value), func(topic explain.Topic) bool { return slices.Contains(test.kinds, topic.Kind) }) {
 				t.Errorf("no text explains %q, a %s", value, test.typ)
@@ -113,6 +116,34 @@ func TestEveryWord(t *testing.T) {
 				t.Errorf("there is no %s %q", kind, name)
 			}
 		}
+	}
+}
+
+// TestEveryOutcome compares the names of the texts with the outcomes that the sources give to failures.
+func TestEveryOutcome(t *testing.T) {
+	t.Parallel()
+	found := constants(t, filepath.Join(root, "runner"), "Outcome")
+	for _, dir := range []string{"runner", "runner/feedback", "runner/notice", "runner/trace", "checkpoint/state", "checkpoint/repair"} {
+		paths, err := filepath.Glob(filepath.Join(root, dir, "*.go"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, path := range paths {
+			if strings.HasSuffix(path, "_test.go") {
+				continue
+			}
+			src, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, m := range regexp.MustCompile(`(?m)Outcome: +"([a-z_]+)"|^const Outcome[A-Za-z]+ = "([a-z_]+)"`).FindAllSubmatch(src, -1) {
+				found = append(found, string(m[1])+string(m[2]))
+			}
+		}
+	}
+	slices.Sort(found)
+	if diff := cmp.Diff(slices.Compact(found), names(t, explain.Outcome)); diff != "" {
+		t.Errorf("the outcomes and the texts differ (-outcomes +texts):\n%s", diff)
 	}
 }
 
@@ -167,7 +198,7 @@ func TestForm(t *testing.T) {
 			}
 		}
 	}
-	for _, kind := range []explain.Kind{explain.ExitCode, explain.Decision, explain.Status, explain.Trigger, explain.Diagnostic} {
+	for _, kind := range []explain.Kind{explain.ExitCode, explain.Decision, explain.Status, explain.Outcome, explain.Trigger, explain.Diagnostic} {
 		all := names(t, kind)
 		if len(slices.Compact(slices.Clone(all))) != len(all) {
 			t.Errorf("a %s has two texts", kind)

@@ -123,17 +123,17 @@ func (s *HistorySession) setState(st *state.State, now time.Time, owned bool) {
 func (s HistorySession) result() string {
 	switch {
 	case s.Damaged != "":
-		return "damaged"
+		return string(view.Damaged)
 	case s.Abandoned:
-		return "abandoned"
+		return string(view.Abandoned)
 	case s.Running:
 		return "running"
 	case s.Killed:
-		return view.Killed
+		return string(view.Killed)
 	case s.Place == disk.PlaceFailed && s.Status != state.StatusComplete:
-		return string(s.Status) + ", given up"
+		return fmt.Sprintf("%s, %s", s.Status, view.GivenUp)
 	case s.Status == state.StatusInProgress, s.Status == state.StatusInitialized, s.Status == state.StatusPaused:
-		return string(s.Status) + ", unfinished"
+		return fmt.Sprintf("%s, %s", s.Status, view.Unfinished)
 	}
 	return string(s.Status)
 }
@@ -148,7 +148,7 @@ func History(w io.Writer, r HistoryReport) error {
 	rows := [][]view.Cell{cells("SESSION", "BEGUN", "RESULT", "RUNS", "DONE", "TOOK", "SLOWER")}
 	for _, s := range r.Sessions {
 		if s.Damaged != "" {
-			rows = append(rows, cells("-", "-", "damaged", "-", "-", "-", string(s.Path)))
+			rows = append(rows, cells("-", "-", s.result(), "-", "-", "-", string(s.Path)))
 			continue
 		}
 		row := cells(state.ShortSession(s.Session), s.CreatedAt.UTC().Format(time.DateTime), s.result(), strconv.Itoa(s.Runs),

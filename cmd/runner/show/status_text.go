@@ -59,7 +59,7 @@ func StatusTable(w io.Writer, now time.Time, list []SessionStatus) error {
 	rows := [][]view.Cell{cells("PRD", "STATUS", "PHASE", "DONE", "UPDATED", "TITLE")}
 	for _, s := range list {
 		if s.Damaged != "" {
-			rows = append(rows, []view.Cell{{Text: s.PRD}, {Text: "damaged", Style: view.Red}, {}, {}, {}, {Text: joined(s.Next)}})
+			rows = append(rows, []view.Cell{{Text: s.PRD}, {Text: string(view.Damaged), Style: view.Red}, {}, {}, {}, {Text: joined(s.Next)}})
 			continue
 		}
 		rows = append(rows, []view.Cell{
@@ -196,11 +196,11 @@ func (s SessionStatus) statusText() string {
 	case s.Rollback != nil:
 		return string(s.Status) + " (a rollback was cut short)"
 	case s.Killed:
-		return view.Killed
+		return string(view.Killed)
 	case s.Abandoned:
-		return string(s.Status) + " (abandoned)"
+		return fmt.Sprintf("%s (%s)", s.Status, view.Abandoned)
 	case len(s.TakenBack) > 0:
-		return string(s.Status) + ", stale"
+		return fmt.Sprintf("%s, %s", s.Status, view.Stale)
 	case s.Interrupted != "" && s.Status == state.StatusPaused:
 		return "paused (interrupted)"
 	}
@@ -403,7 +403,7 @@ func iterationOf(p *state.Phase) string {
 // describe returns the status of a workstream, and its style. An outdated one names the reason.
 func (s SessionStatus) describe(w *state.Workstream) (string, view.Style) {
 	if why := s.Outdated[w.Name]; why != "" {
-		return fmt.Sprintf("%s, outdated: %s", w.Status, why), view.Yellow
+		return fmt.Sprintf("%s, %s: %s", w.Status, view.Outdated, why), view.Yellow
 	}
 	return statusOf(w), styleOf(w)
 }
@@ -434,7 +434,7 @@ func styleOf(w *state.Workstream) view.Style {
 // taken from the cache, it names the earlier session.
 func statusOf(w *state.Workstream) string {
 	if w.FailureAllowed() {
-		return "failed, allowed"
+		return fmt.Sprintf("%s, %s", state.Failed, view.Allowed)
 	}
 	if w.WaitsFor != "" {
 		return "waits for " + w.WaitsFor
@@ -445,7 +445,7 @@ func statusOf(w *state.Workstream) string {
 	if w.Session == "" || w.Status != state.Completed || w.EndedAt == nil {
 		return string(w.Status)
 	}
-	return fmt.Sprintf("%s, reused from session %s of %s", w.Status, state.ShortSession(w.Session), w.EndedAt.UTC().Format(time.DateOnly))
+	return fmt.Sprintf("%s, %s from session %s of %s", w.Status, view.Reused, state.ShortSession(w.Session), w.EndedAt.UTC().Format(time.DateOnly))
 }
 
 // writeTable writes the workstreams and gates of the session. If they don't fit on the screen,
@@ -552,7 +552,7 @@ func (s SessionStatus) row(p *state.Phase, w *state.Workstream, now time.Time) s
 	status, style := s.describe(w)
 	row := statusRow{phase: p.Name, status: string(w.Status)}
 	if w.Session != "" && w.Status == state.Completed {
-		row.status = "reused"
+		row.status = string(view.Reused)
 	}
 	passed := !slices.ContainsFunc(w.Gates, func(g *state.Gate) bool { return g.Status != state.Passed && g.Status != state.Skipped || g.Review })
 	row.done = (w.Status == state.Completed || w.Status == state.Skipped) && passed && s.Outdated[w.Name] == ""
