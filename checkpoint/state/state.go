@@ -13,6 +13,7 @@ package state
 
 import (
 	"iter"
+	"slices"
 	"time"
 
 	"prdrunner/checkpoint/ledger"
@@ -413,6 +414,25 @@ func (ix *index) addWorkstream(p *Phase, w *Workstream) {
 	for _, g := range w.Gates {
 		g.phase, g.workstream = p, w
 		ix.gates[g.Label] = g
+	}
+}
+
+// Gates yields the gates of the pipeline: those of each phase after those of its workstreams.
+func (s *State) Gates() iter.Seq[*Gate] {
+	return func(yield func(*Gate) bool) {
+		all := func(gates []*Gate) bool {
+			return !slices.ContainsFunc(gates, func(g *Gate) bool { return !yield(g) })
+		}
+		for _, p := range s.Phases {
+			for _, w := range p.Workstreams {
+				if !all(w.Gates) {
+					return
+				}
+			}
+			if !all(p.Gates) {
+				return
+			}
+		}
 	}
 }
 

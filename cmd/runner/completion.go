@@ -77,7 +77,7 @@ func addCompletions(cmd *cobra.Command, env *cli.Environment) {
 			completeFlag(cmd, flag.Name, cobra.FixedCompletions(words.Allowed, cobra.ShellCompDirectiveNoFileComp))
 		}
 		switch flag.Name {
-		case "from":
+		case "from", "phase":
 			completeFlag(cmd, flag.Name, completeNames(env, phaseNames))
 		case "only", "repeat", "invalidate":
 			completeFlag(cmd, flag.Name, completeNames(env, workstreamNames))
@@ -120,8 +120,12 @@ func completeArguments(env *cli.Environment) cobra.CompletionFunc {
 			return completePRDs(env, cmd), cobra.ShellCompDirectiveDefault
 		case "WORKSTREAM":
 			return completeNames(env, workstreamNames)(cmd, args, typed)
+		case "WORKSTREAM|GATE":
+			return completeNames(env, stepNames)(cmd, args, typed)
 		case "GATE":
-			return completeNames(env, gateLabels)(cmd, args, typed)
+			return completeWaiting(env)(cmd, args, typed)
+		case "SESSION":
+			return completeSessions(env)(cmd, args, typed)
 		case "CHECKPOINT", "FROM", "TO":
 			if cmd.HasParent() && cmd.Parent().Name() == "safety" {
 				return completeSafetyCheckpoints(env)(cmd, args, typed)
@@ -178,6 +182,10 @@ func workstreamNames(p *pipeline.Pipeline) []string {
 	return names
 }
 
+// stepNames returns the names of the workstreams and the labels of the gates. The name of a block, which
+// stands for its instances, is not among them: it would end what a shell completes before the brackets.
+func stepNames(p *pipeline.Pipeline) []string { return append(workstreamNames(p), gateLabels(p)...) }
+
 func gateLabels(p *pipeline.Pipeline) []string {
 	var labels []string
 	for _, phase := range p.Phases {
@@ -191,6 +199,17 @@ func gateLabels(p *pipeline.Pipeline) []string {
 		}
 	}
 	return labels
+}
+
+// unquoteUsages takes the marks of placeholders out of the descriptions of flags, which a shell would
+// show as they are.
+func unquoteUsages(cmd *cobra.Command) {
+	unquote := func(flag *pflag.Flag) { flag.Usage = strings.ReplaceAll(flag.Usage, "`", "") }
+	cmd.PersistentFlags().VisitAll(unquote)
+	cmd.Flags().VisitAll(unquote)
+	for _, child := range cmd.Commands() {
+		unquoteUsages(child)
+	}
 }
 
 // completionConfig returns the configuration for a completion. It returns nil if the

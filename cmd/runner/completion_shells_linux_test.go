@@ -48,7 +48,7 @@ func TestCompletionInShells(t *testing.T) {
 		{[]string{"bash", "--norc", "--noprofile", "-i"}, print + "; source <(runner completion bash)", []struct{ keys, want string }{
 			{"logs PRD-001 'serv\tpl\t", `<runner><logs><PRD-001><service["player"]>`},
 			{"logs PRD-001 \"serv\tvi\t", `<runner><logs><PRD-001><service["visit one"]>`},
-			{"approve PRD-001 check\\ \\(service\\[\\\"pl\t", `<runner><approve><PRD-001><check (service["player"])>`},
+			{"logs PRD-001 check\\ \\(service\\[\\\"pl\t", `<runner><logs><PRD-001><check (service["player"])>`},
 		}},
 		{[]string{"zsh", "-f", "-i"}, print + "; autoload -U compinit; compinit -D -u; source <(runner completion zsh)", nil},
 		{[]string{"fish", "--no-config", "-i"}, "function args; printf '<%s>' $argv; echo; end; runner completion fish | source", nil},

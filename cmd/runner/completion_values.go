@@ -1,19 +1,24 @@
 package main
 
 import (
+	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
+	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/state"
 	"prdrunner/cmd/runner/cli"
 	"prdrunner/cmd/runner/load"
+	"prdrunner/cmd/runner/show"
 	"prdrunner/runner/view"
 )
 
-// completeCheckpoints completes the checkpoints of the session of the PRD that the first
-// argument names, the newest first. Without an argument it is that of the only session.
-func completeCheckpoints(env *cli.Environment) cobra.CompletionFunc {
+// completeFromStore completes words of the state of the PRD that the first argument names; prd is "" if
+// it names none. The words keep their order.
+func completeFromStore(env *cli.Environment, words func(store *checkpoint.Store, prd string) []string) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 		const directive = cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
 		cfg := completionConfig(env, cmd)
@@ -25,16 +30,57 @@ func completeCheckpoints(env *cli.Environment) cobra.CompletionFunc {
 		if err != nil {
 			return nil, directive
 		}
+		return words(store, prd), directive
+	}
+}
+
+// completeWaiting completes the gates that wait for a person.
+func completeWaiting(env *cli.Environment) cobra.CompletionFunc {
+	return completeFromStore(env, func(store *checkpoint.Store, prd string) (words []string) {
+		snap, err := store.Load(prd)
+		if err != nil || snap.State == nil {
+			return nil
+		}
+		for g := range snap.State.Gates() {
+			if show.Awaits(g) {
+				words = append(words, cobra.CompletionWithDesc(g.Label, view.OneLine(string(g.Message))))
+			}
+		}
+		return words
+	})
+}
+
+// completeSessions completes the sessions of a PRD, the newest first.
+func completeSessions(env *cli.Environment) cobra.CompletionFunc {
+	return completeFromStore(env, func(store *checkpoint.Store, prd string) []string {
+		sessions, err := store.Reader().Sessions(prd)
+		if err != nil {
+			return nil
+		}
+		words := []string{"latest"}
+		for _, s := range slices.Backward(sessions) {
+			if s.State != nil {
+				words = append(words, cobra.CompletionWithDesc(state.ShortSession(s.State.Session), fmt.Sprintf("%s, begun %s", s.State.Status, s.State.CreatedAt.UTC().Format(time.DateTime))))
+			}
+		}
+		return words
+	})
+}
+
+// completeCheckpoints completes the checkpoints of the session of the PRD that the first
+// argument names, the newest first. Without an argument it is that of the only session.
+func completeCheckpoints(env *cli.Environment) cobra.CompletionFunc {
+	return completeFromStore(env, func(store *checkpoint.Store, prd string) []string {
 		if prd == "" {
 			prds, err := store.Reader().PRDs()
 			if err != nil || len(prds) != 1 {
-				return nil, directive
+				return nil
 			}
 			prd = prds[0]
 		}
 		refs, err := store.Checkpoints(prd)
 		if err != nil {
-			return nil, directive
+			return nil
 		}
 		var words []string
 		for _, ref := range slices.Backward(refs) {
@@ -47,8 +93,8 @@ func completeCheckpoints(env *cli.Environment) cobra.CompletionFunc {
 			}
 			words = append(words, cobra.CompletionWithDesc(ref.ID, note))
 		}
-		return words, directive
-	}
+		return words
+	})
 }
 
 // completeSafetyCheckpoints completes the safety checkpoints.

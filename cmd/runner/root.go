@@ -43,6 +43,9 @@ directory.
 			if err := refuseEmpty(cmd, args); err != nil {
 				return err
 			}
+			if cmd.Name() == cobra.ShellCompRequestCmd {
+				unquoteUsages(cmd.Root())
+			}
 			if err := env.Begin(cmd); err != nil {
 				return err
 			}

@@ -30,7 +30,7 @@ type whyOptions struct {
 func newWhyCommand(env *cli.Environment) *cobra.Command {
 	var o whyOptions
 	cmd := &cobra.Command{
-		Use:   "why PRD WORKSTREAM",
+		Use:   "why PRD WORKSTREAM|GATE",
 		Short: "Explain why a workstream or gate ran, will run, or will not",
 		Long: `Explain what the next build does with a workstream, an instance or a gate, and why
 it ran last: what changed, with the differences that are on record, and the first

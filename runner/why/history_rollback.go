@@ -28,7 +28,7 @@ func (h *History) goBack(at uint64, to *state.State) {
 	for w := range to.Records() {
 		h.of(w.Name).endAt(h, at, w.Reason, endOf(w))
 	}
-	for g := range gatesOf(to) {
+	for g := range to.Gates() {
 		h.of(g.Label).endAt(h, at, g.Reason, verdictOf(g))
 	}
 }

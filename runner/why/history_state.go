@@ -2,7 +2,6 @@ package why
 
 import (
 	"cmp"
-	"slices"
 	"time"
 
 	"prdrunner/checkpoint/state"
@@ -29,7 +28,7 @@ func (h *History) begin(c state.Commit) {
 			s.adopt(c, workstreamRun(w), w.Attempts > 0)
 		}
 	}
-	for g := range gatesOf(c.State) {
+	for g := range c.State.Gates() {
 		s := h.of(g.Label)
 		if g.Status == state.Pending {
 			s.reason = g.Reason
@@ -119,21 +118,4 @@ func verdictOf(g *state.Gate) state.Text {
 		return "skipped since"
 	}
 	return ""
-}
-
-// gatesOf yields all gates of a state.
-func gatesOf(s *state.State) func(func(*state.Gate) bool) {
-	return func(yield func(*state.Gate) bool) {
-		for _, p := range s.Phases {
-			all := slices.Clone(p.Gates)
-			for _, w := range p.Workstreams {
-				all = append(all, w.Gates...)
-			}
-			for _, g := range all {
-				if !yield(g) {
-					return
-				}
-			}
-		}
-	}
 }

@@ -45,7 +45,7 @@ type options struct {
 func NewCommand(env *cli.Environment) *cobra.Command {
 	var o options
 	cmd := &cobra.Command{
-		Use:   "logs PRD [WORKSTREAM]",
+		Use:   "logs PRD [WORKSTREAM|GATE]",
 		Short: "Print the output of workstreams, gates, services and hooks",
 		Long: `Print the output of the last attempt of a workstream or gate; without a name, of all
 of them in the order of the pipeline. The name of a workstream with for_each stands
