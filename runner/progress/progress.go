@@ -57,7 +57,8 @@ type Counts struct {
 	Total   int // those of the phase
 	Done    int // completed in this run
 	Reused  int // done before this run, or taken from the cache
-	Failed  int
+	Failed  int // they failed, or a gate of them did
+	Allowed int // failed, which the pipeline allows
 	Skipped int
 	Running int // an attempt runs, or a gate judges it
 	Waiting int // the next attempt waits
@@ -65,7 +66,7 @@ type Counts struct {
 }
 
 // Settled returns the number of workstreams that have ended.
-func (c Counts) Settled() int { return c.Done + c.Reused + c.Failed + c.Skipped }
+func (c Counts) Settled() int { return c.Done + c.Reused + c.Failed + c.Allowed + c.Skipped }
 
 // Activity is what an active step does.
 type Activity int
@@ -103,6 +104,7 @@ const (
 	done
 	reused
 	failed
+	allowed
 	skipped
 )
 
@@ -138,6 +140,10 @@ func (p *Progress) addStep(phase *Phase, s plan.Step) {
 	p.addWorkstream(phase, s.Name)
 	switch s.Decision {
 	case plan.Reuse:
+		if s.Failed {
+			p.setStatus(s.Name, allowed)
+			return
+		}
 		p.setStatus(s.Name, reused)
 	case plan.Skipped:
 		p.setStatus(s.Name, skipped)
@@ -167,6 +173,7 @@ func (p *Progress) Counts() Counts {
 		sum.Done += phase.Done
 		sum.Reused += phase.Reused
 		sum.Failed += phase.Failed
+		sum.Allowed += phase.Allowed
 		sum.Skipped += phase.Skipped
 		sum.Running += phase.Running
 		sum.Waiting += phase.Waiting
@@ -210,10 +217,14 @@ func (p *Progress) apply(at time.Time, e state.Event) {
 		p.repeat(p.phaseNamed(e.Phase), e.Iteration)
 	case state.GateStarted:
 		p.activate(e.Gate, Active{Activity: Judging, Attempt: e.Attempt, Since: at})
+		if _, owner, _ := state.CutLabel(e.Gate); p.steps[owner] != nil && p.steps[owner].status == failed { // it is judged again
+			p.setStatus(owner, running)
+		}
 	case state.GatePassed:
 		delete(p.active, e.Gate)
 	case state.GateFailed:
 		delete(p.active, e.Gate)
+		p.setOwnerStatus(e.Gate, failed)
 	case state.GateAsked:
 		p.activate(e.Gate, Active{Activity: Asking, Since: at, Message: string(e.Message)})
 		p.setOwnerStatus(e.Gate, asking)
@@ -222,6 +233,7 @@ func (p *Progress) apply(at time.Time, e state.Event) {
 		p.setOwnerStatus(e.Gate, running)
 	case state.GateRejected:
 		delete(p.active, e.Gate)
+		p.setOwnerStatus(e.Gate, failed)
 	case state.GateSkipped:
 		delete(p.active, e.Gate)
 	case state.GateVoided:
@@ -256,6 +268,10 @@ func (p *Progress) applyToWorkstream(at time.Time, e state.Event) {
 		p.leave(e.Workstream, done)
 	case state.WorkstreamFailed:
 		p.recordDuration(e.Workstream, at)
+		if e.Allowed {
+			p.leave(e.Workstream, allowed)
+			return
+		}
 		p.leave(e.Workstream, failed)
 	case state.WorkstreamSkipped:
 		p.leave(e.Workstream, skipped)
@@ -410,6 +426,8 @@ func (c *Counts) counter(of status) *int {
 		return &c.Reused
 	case failed:
 		return &c.Failed
+	case allowed:
+		return &c.Allowed
 	case skipped:
 		return &c.Skipped
 	case pending:

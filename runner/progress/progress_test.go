@@ -53,6 +53,14 @@ func TestProgress(t *testing.T) {
 			[]state.Event{one, start("a"), state.WorkstreamSucceeded{Workstream: "a"}, state.GateStarted{Gate: "lint (a)", Attempt: 1}},
 			progress.Counts{Total: 6, Reused: 1, Skipped: 1, Running: 1}, []string{"lint (a) 1 1 3s"},
 		},
+		"a gate fails": {
+			[]state.Event{one, start("a"), state.WorkstreamSucceeded{Workstream: "a"}, state.GateStarted{Gate: "lint (a)", Attempt: 1}, state.GateFailed{Verdict: state.Verdict{Gate: "lint (a)"}}},
+			progress.Counts{Total: 6, Reused: 1, Skipped: 1, Failed: 1}, nil,
+		},
+		"a failure is allowed": {
+			[]state.Event{one, start("a"), state.WorkstreamFailed{Workstream: "a", Allowed: true}},
+			progress.Counts{Total: 6, Reused: 1, Skipped: 1, Allowed: 1}, nil,
+		},
 		"each end": {
 			[]state.Event{
 				one, start("a"), state.WorkstreamCompleted{Workstream: "a"}, start("b"), state.WorkstreamFailed{Workstream: "b"},

@@ -180,7 +180,7 @@ func (v *plain) printSums() {
 		return
 	}
 	var slowest []string
-	if c := v.progress.Counts(); c.Done+c.Failed > len(v.progress.Slowest()) {
+	if c := v.progress.Counts(); c.Done+c.Failed+c.Allowed > len(v.progress.Slowest()) {
 		for _, took := range v.progress.Slowest() {
 			slowest = append(slowest, took.Name+" "+Duration(took.Time))
 		}
@@ -196,10 +196,14 @@ func (v *plain) printSums() {
 func (v *plain) sums() string {
 	c := v.progress.Counts()
 	var sums []string
+	done := "done"
+	if c.Allowed > 0 {
+		done += fmt.Sprintf(" (%d failed, %s)", c.Allowed, Allowed)
+	}
 	for _, count := range []struct {
 		n    int
 		what string
-	}{{c.Done, "done"}, {c.Reused, "reused"}, {c.Failed, "failed"}, {c.Skipped, "skipped"}, {c.Total - c.Settled(), "left"}} {
+	}{{c.Done + c.Allowed, done}, {c.Reused, "reused"}, {c.Failed, "failed"}, {c.Skipped, "skipped"}, {c.Total - c.Settled(), "left"}} {
 		if count.n > 0 {
 			sums = append(sums, fmt.Sprintf("%d %s", count.n, count.what))
 		}

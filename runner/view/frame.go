@@ -93,7 +93,7 @@ func (f *frame) phaseRow(p *progress.Phase) row {
 		what  string
 		style Style
 	}{
-		{p.Failed, "failed", Red}, {p.Running, "running", None}, {p.Waiting, "to be tried again", Yellow}, {p.Asking, "to be approved", Yellow},
+		{p.Failed, "failed", Red}, {p.Allowed, "failed, " + string(Allowed), Yellow}, {p.Running, "running", None}, {p.Waiting, "to be tried again", Yellow}, {p.Asking, "to be approved", Yellow},
 		{p.Skipped, "skipped", None}, {p.Reused, "reused", None}, {p.Iteration, "", None},
 	} {
 		text := fmt.Sprintf("%d %s", count.n, count.what)

@@ -152,7 +152,7 @@ func History(w io.Writer, r HistoryReport) error {
 			continue
 		}
 		row := cells(state.ShortSession(s.Session), s.CreatedAt.UTC().Format(time.DateTime), s.result(), strconv.Itoa(s.Runs),
-			fmt.Sprintf("%d of %d", s.Workstreams.Done, s.Workstreams.Total), view.Duration(milliseconds(s.RanMS)), s.slowerInShort())
+			s.Workstreams.String(), view.Duration(milliseconds(s.RanMS)), s.slowerInShort())
 		rows = append(rows, row)
 	}
 	b.Table("", rows)

@@ -2,6 +2,7 @@ package show
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -14,6 +15,7 @@ import (
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/text"
 	"prdrunner/cmd/runner/advice"
+	"prdrunner/runner/view"
 )
 
 // SessionStatus is the state of a session, as `status --json` prints it.
@@ -86,7 +88,20 @@ type StepCounts struct {
 	Total   int `json:"total"`
 	Done    int `json:"done"` // completed and not outdated, skipped, or failed where that is allowed
 	Running int `json:"running"`
-	Failed  int `json:"failed"` // without those whose failure is allowed
+	Failed  int `json:"failed"`  // they failed, or a gate of them did; without those whose failure is allowed
+	Allowed int `json:"allowed"` // of those done: they failed, which is allowed
+}
+
+// String returns the counts in short: 3 of 6 (1 failed, allowed), 2 failed.
+func (c StepCounts) String() string {
+	s := fmt.Sprintf("%d of %d", c.Done, c.Total)
+	if c.Allowed > 0 {
+		s += fmt.Sprintf(" (%d failed, %s)", c.Allowed, view.Allowed)
+	}
+	if c.Failed > 0 {
+		s += fmt.Sprintf(", %d failed", c.Failed)
+	}
+	return s
 }
 
 // RunningStep is a workstream or gate that runs.
@@ -286,12 +301,17 @@ func (s *SessionStatus) countWorkstream(w *state.Workstream) {
 	case state.Failed:
 		if w.FailureAllowed() {
 			s.Counts.Done++
+			s.Counts.Allowed++
 		} else {
+			s.Counts.Failed++
+		}
+	case state.Succeeded:
+		if anyFailed(w.Gates) {
 			s.Counts.Failed++
 		}
 	case state.Uncertain:
 		s.Uncertain = append(s.Uncertain, w.Name)
-	case state.Pending, state.Succeeded, state.Passed, state.Rejected, state.Waiting, state.Interrupted:
+	case state.Pending, state.Passed, state.Rejected, state.Waiting, state.Interrupted:
 	}
 }
 

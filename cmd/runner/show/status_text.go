@@ -64,7 +64,7 @@ func StatusTable(w io.Writer, now time.Time, list []SessionStatus) error {
 		}
 		rows = append(rows, []view.Cell{
 			{Text: s.PRD}, {Text: s.statusText(), Style: s.style()}, {Text: s.phaseReached()},
-			{Text: fmt.Sprintf("%d of %d", s.Counts.Done, s.Counts.Total)}, {Text: ago(now, s.UpdatedAt)}, {Text: s.Title},
+			{Text: s.Counts.String()}, {Text: ago(now, s.UpdatedAt)}, {Text: s.Title},
 		})
 	}
 	p.Table("", rows)
@@ -253,6 +253,7 @@ func (s SessionStatus) facts(cmdline advice.CommandLine, o StatusOptions) []fact
 			add("Begun from", fmt.Sprintf("session %s, complete since %s", state.ShortSession(from.Session), when(now, from.At)))
 		}
 		add("Phase", s.currentPhase())
+		add("Done", s.Counts.String())
 	}
 	if s.Owner != nil {
 		add("Runner", fmt.Sprintf("pid %d on %s, since %s", s.Owner.PID, s.Owner.Host, when(now, s.Owner.Since)))
@@ -404,6 +405,9 @@ func iterationOf(p *state.Phase) string {
 func (s SessionStatus) describe(w *state.Workstream) (string, view.Style) {
 	if why := s.Outdated[w.Name]; why != "" {
 		return fmt.Sprintf("%s, %s: %s", w.Status, view.Outdated, why), view.Yellow
+	}
+	if w.Status == state.Succeeded && anyFailed(w.Gates) {
+		return fmt.Sprintf("%s, gate failed", w.Status), view.Red
 	}
 	return statusOf(w), styleOf(w)
 }
