@@ -45,6 +45,7 @@ func (g *gateRun) askApproval() {
 	asked, diags := l.planner.VerdictSince(g.Gate, rec.Seen)
 	if rec.Status == state.Waiting && !diags.HasErrors() && rec.Verdict().Same(asked) && (rec.ExpiresAt == nil || rec.ExpiresAt.After(now)) {
 		g.verdict = rec.Verdict()
+		l.showAwaited(Awaited{Gate: g.Label(), Message: string(rec.Message), Since: *cmp.Or(rec.At, &now)})
 		q.waitForAnswer(rec.ExpiresAt)
 		return
 	}
@@ -77,6 +78,7 @@ func (g *gateRun) awaitReview() {
 				q.pauseForReview()
 				return
 			}
+			l.showAwaited(Awaited{Gate: g.Label(), Message: "Continue?", Since: l.opts.Now()})
 			q.waitForAnswer(nil)
 		})
 	}

@@ -140,6 +140,7 @@ func (b *bench) must(status state.Status, with ...func(*runner.Options)) runner.
 func (b *bench) Begin(begin runner.Beginning) { b.plan = begin.Plan }
 func (b *bench) Commit(c state.Commit)        { b.commits = append(b.commits, c) }
 func (b *bench) Stop(runner.Stopping)         {}
+func (b *bench) Await(runner.Awaited)         {}
 
 func (b *bench) Warn(message string) {
 	if b.warned = append(b.warned, message); b.mend != nil && len(b.warned) == 1 {

@@ -268,5 +268,8 @@ func (s *stage) Warn(string) {}
 
 func (s *stage) Stop(runner.Stopping) {}
 
+// Await implements View.
+func (s *stage) Await(runner.Awaited) {}
+
 // End implements runner.View.
 func (s *stage) End(runner.Ending) {}

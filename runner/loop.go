@@ -229,3 +229,11 @@ func (l *loop) showCommit(c state.Commit) {
 		v.Commit(c)
 	}
 }
+
+// showAwaited tells the views of a question that no event of this run records.
+func (l *loop) showAwaited(q Awaited) {
+	q.Message = l.opts.Mask(q.Message)
+	for _, v := range l.opts.Views {
+		v.Await(q)
+	}
+}

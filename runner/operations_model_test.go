@@ -303,6 +303,7 @@ func (v watching) Begin(b runner.Beginning) { v.plan(b.Plan) }
 func (v watching) Commit(c state.Commit)    { v.durable(c) }
 func (v watching) Warn(string)              {}
 func (v watching) Stop(runner.Stopping)     {}
+func (v watching) Await(runner.Awaited)     {}
 func (v watching) End(runner.Ending)        {}
 
 // run runs a build, and returns how it ended.

@@ -341,6 +341,7 @@ type watcher struct {
 func (w watcher) Begin(runner.Beginning) {}
 func (w watcher) Warn(string)            {}
 func (w watcher) Stop(runner.Stopping)   {}
+func (w watcher) Await(runner.Awaited)   {}
 func (w watcher) End(runner.Ending)      {}
 func (w watcher) Commit(c state.Commit) {
 	for _, e := range c.Events {

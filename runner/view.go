@@ -24,6 +24,9 @@ type View interface {
 	// Stop shows that the run stops because of a signal. Runner calls it when the signal
 	// arrives, once for the first and once for the second.
 	Stop(Stopping)
+	// Await shows that the run waits for the answer to a question. Runner calls it when no event
+	// of this run says so: an earlier run has asked, or a gate has passed and waits for a review.
+	Await(Awaited)
 	// End shows how the run ended. Runner calls it once, last.
 	End(Ending)
 }
@@ -45,6 +48,13 @@ type Stopping struct {
 	// KillAt is when Runner kills the processes that have not ended by then. Zero: it kills them
 	// at once, since this is the second signal.
 	KillAt time.Time
+}
+
+// Awaited is a question that a person has not answered.
+type Awaited struct {
+	Gate    string // its label
+	Message string
+	Since   time.Time // when it was asked
 }
 
 // Ending holds how a run ended.

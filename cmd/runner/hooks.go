@@ -60,6 +60,9 @@ func (w warnings) Commit(state.Commit) {}
 // Stop implements runner.View.
 func (w warnings) Stop(runner.Stopping) {}
 
+// Await implements runner.View.
+func (w warnings) Await(runner.Awaited) {}
+
 // Warn implements runner.View.
 func (w warnings) Warn(message string) {
 	fmt.Fprintln(w.env.Stderr, "Warning:", view.OneLine(message))

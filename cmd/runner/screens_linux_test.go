@@ -90,7 +90,7 @@ func (x *terminal) tmux(args ...string) string {
 // <31>, the number of their escape sequence.
 func screenOf(shown string) string {
 	for _, r := range []struct{ pattern, to string }{
-		{`\x1b\[(\d+)m`, "<$1>"},
+		{`\x1b\[([\d;]+)m`, "<$1>"},
 		{`\d+(m\d\d)?(\.\d+)?m?s\b( {0,2}) *`, "TIME$3"},
 		{`CP-[a-z]+-\d{8}T\d{6}Z-[0-9a-f]{8}`, "CHECKPOINT"},
 		{`[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`, "SESSION"},
@@ -146,20 +146,26 @@ func TestScreens(t *testing.T) {
 			got += "-- stopping --\n" + x.showing("stopping", "● hangs")
 			touch("end")
 			got += "-- at the end --\n" + x.showing("interrupted by SIGINT", "exit 130")
-			path := filepath.Join("testdata", "screens", fmt.Sprint(columns)+".txt")
-			if *updateScreens {
-				if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-					t.Fatal(err)
-				}
-				return
-			}
-			want, err := os.ReadFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(string(want), got); diff != "" {
-				t.Errorf("%s (-want +got, -screens.update writes it):\n%s", path, diff)
-			}
+			compareScreens(t, fmt.Sprint(columns), got)
 		})
+	}
+}
+
+// compareScreens compares screens with those in a golden file.
+func compareScreens(t *testing.T, name, got string) {
+	t.Helper()
+	path := filepath.Join("testdata", "screens", name+".txt")
+	if *updateScreens {
+		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Errorf("%s (-want +got, -screens.update writes it):\n%s", path, diff)
 	}
 }

@@ -9,9 +9,7 @@
 package progress
 
 import (
-	"cmp"
-	"slices"
-	"strings"
+	"fmt"
 	"time"
 
 	"prdrunner/checkpoint/disk"
@@ -29,16 +27,10 @@ type Progress struct {
 	active  map[string]*Active
 	order   int // of the starts
 	slowest []Took
+	hooks   state.HooksDue // that run at the end
+	pausing bool           // a person asked for a pause
+	over    bool           // the end of the run is on record, and only hooks run
 }
-
-// Took is how long a workstream took in this run: all its attempts, with their pauses and gates.
-type Took struct {
-	Name string
-	Time time.Duration
-}
-
-// maxSlowest is how many of the slowest workstreams are known.
-const maxSlowest = 3
 
 // Phase is a phase of the run.
 type Phase struct {
@@ -68,31 +60,6 @@ type Counts struct {
 // Settled returns the number of workstreams that have ended.
 func (c Counts) Settled() int { return c.Done + c.Reused + c.Failed + c.Allowed + c.Skipped }
 
-// Activity is what an active step does.
-type Activity int
-
-// The activities.
-const (
-	Working  Activity = iota // an attempt at a workstream runs
-	Judging                  // a gate is being judged
-	Retrying                 // the next attempt waits until Active.Until
-	Asking                   // a gate waits for an approval
-)
-
-// Active is a workstream or a gate that runs or waits.
-type Active struct {
-	Name     string // of the workstream, or the label of the gate
-	Log      string // the name of its logs
-	Block    string // the workstream that it, or the owner of the gate, is an instance of; "": of none
-	Activity Activity
-	Attempt  int
-	Since    time.Time // when the activity began
-	Until    time.Time // when the next attempt begins, for Retrying
-	Message  string    // what an approval asks, or why the attempt before failed
-
-	order int
-}
-
 // status is the status of a workstream in this run.
 type status int
 
@@ -112,8 +79,8 @@ const (
 type step struct {
 	phase  *Phase
 	status status
-	began  time.Time // the first attempt of this run
-	cached bool      // its work was taken from the cache
+	cached bool // its work was taken from the cache
+	busy   busy
 }
 
 // New returns the progress of a run that begins.
@@ -182,23 +149,10 @@ func (p *Progress) Counts() Counts {
 	return sum
 }
 
-// Slowest returns the three workstreams that took longest in this run, the slowest first.
-func (p *Progress) Slowest() []Took { return p.slowest }
-
-// Active returns the workstreams and gates that run or wait, in the order in which they began to.
-func (p *Progress) Active() []Active {
-	all := make([]Active, 0, len(p.active))
-	for _, a := range p.active {
-		all = append(all, *a)
-	}
-	slices.SortFunc(all, func(a, b Active) int { return cmp.Compare(a.order, b.order) })
-	return all
-}
-
 // Commit takes note of the events of a commit.
 func (p *Progress) Commit(c state.Commit) {
-	for _, e := range c.Events {
-		p.apply(c.Time, e)
+	for i, e := range c.Events {
+		p.apply(c.At(i), e)
 	}
 }
 
@@ -215,75 +169,138 @@ func (p *Progress) apply(at time.Time, e state.Event) {
 		p.expand(e)
 	case state.PhaseRepeated:
 		p.repeat(p.phaseNamed(e.Phase), e.Iteration)
+	default:
+		if !p.applyToGate(at, e) && !p.applyToOther(at, e) {
+			p.applyToWorkstream(at, e)
+		}
+	}
+}
+
+// applyToGate takes note of an event of a gate, and reports false for any other event.
+func (p *Progress) applyToGate(at time.Time, e state.Event) bool {
+	switch e := e.(type) {
 	case state.GateStarted:
 		p.activate(e.Gate, Active{Activity: Judging, Attempt: e.Attempt, Since: at})
 		if _, owner, _ := state.CutLabel(e.Gate); p.steps[owner] != nil && p.steps[owner].status == failed { // it is judged again
 			p.setStatus(owner, running)
 		}
 	case state.GatePassed:
-		delete(p.active, e.Gate)
+		p.deactivate(e.Gate, at)
 	case state.GateFailed:
-		delete(p.active, e.Gate)
+		p.deactivate(e.Gate, at)
 		p.setOwnerStatus(e.Gate, failed)
 	case state.GateAsked:
-		p.activate(e.Gate, Active{Activity: Asking, Since: at, Message: string(e.Message)})
-		p.setOwnerStatus(e.Gate, asking)
+		p.ask(e.Gate, string(e.Message), at)
 	case state.GateApproved:
-		delete(p.active, e.Gate)
+		p.deactivate(e.Gate, at)
+		p.setOwnerStatus(e.Gate, running)
+	case state.GateReviewed:
+		p.deactivate(e.Gate, at)
 		p.setOwnerStatus(e.Gate, running)
 	case state.GateRejected:
-		delete(p.active, e.Gate)
+		p.deactivate(e.Gate, at)
 		p.setOwnerStatus(e.Gate, failed)
 	case state.GateSkipped:
-		delete(p.active, e.Gate)
+		p.deactivate(e.Gate, at)
 	case state.GateVoided:
-		delete(p.active, e.Gate)
+		p.deactivate(e.Gate, at)
 	default:
-		p.applyToWorkstream(at, e)
+		return false
+	}
+	return true
+}
+
+// applyToOther takes note of an event of the review, of a service, of hooks, or of the session, and
+// reports false for any other event.
+func (p *Progress) applyToOther(at time.Time, e state.Event) bool {
+	switch e := e.(type) {
+	case state.ReviewStarted:
+		p.activate(runner.ReviewLog, Active{Name: "review", Activity: Reviewing, Attempt: e.Run, Since: at})
+	case state.ReviewJudged, state.ReviewFailed, state.ReviewInterrupted:
+		p.deactivate(runner.ReviewLog, at)
+	case state.ServiceStarted:
+		p.activate(disk.ServiceLog(e.Service), Active{Name: "service " + e.Service, Activity: Starting, Attempt: e.Attempt, Since: at})
+	case state.ServiceReady:
+		p.activate(disk.ServiceLog(e.Service), Active{Name: "service " + e.Service, Activity: Serving, Attempt: e.Attempt, Since: at})
+	case state.ServiceEnded:
+		p.deactivate(disk.ServiceLog(e.Service), at)
+	case state.PauseAsked:
+		p.pausing = true
+	case state.SessionPaused, state.SessionFailed, state.SessionInterrupted, state.SessionCompleted:
+		p.over = true
+	case state.HooksDue:
+		p.hooks = e
+		p.runHook(1, at)
+	case state.HookEnded:
+		p.deactivate(disk.HookLog(e.Event, e.Hook), at)
+		p.runHook(e.Hook+1, at)
+	default:
+		return false
+	}
+	return true
+}
+
+// runHook takes note that a hook begins, if there is one with this number.
+func (p *Progress) runHook(number int, at time.Time) {
+	if number <= p.hooks.Hooks {
+		name := fmt.Sprintf("hook %d for %s", number, p.hooks.Event)
+		p.activate(disk.HookLog(p.hooks.Event, number), Active{Name: name, Activity: Hooking, Since: at})
 	}
 }
+
+// Await takes note of a question that an earlier run has asked and that the run waits for.
+func (p *Progress) Await(q runner.Awaited) { p.ask(q.Gate, q.Message, q.Since) }
+
+func (p *Progress) ask(gate, message string, at time.Time) {
+	p.activate(gate, Active{Activity: Asking, Since: at, Message: message})
+	p.setOwnerStatus(gate, asking)
+}
+
+// Pausing reports whether a person asked for a pause, so that nothing new starts.
+func (p *Progress) Pausing() bool { return p.pausing }
+
+// Over reports whether the end of the run is on record, so that only its hooks still run.
+func (p *Progress) Over() bool { return p.over }
 
 func (p *Progress) applyToWorkstream(at time.Time, e state.Event) {
 	switch e := e.(type) {
 	case state.WorkstreamStarted:
+		p.setStatus(e.Workstream, running)
 		p.activate(e.Workstream, Active{Activity: Working, Attempt: e.Attempt, Since: at})
-		if s := p.setStatus(e.Workstream, running); s != nil && s.began.IsZero() {
-			s.began = at
-		}
 	case state.WorkstreamAttemptFailed:
 		until := at.Add(time.Duration(e.RetryInMS) * time.Millisecond)
 		p.activate(e.Workstream, Active{Activity: Retrying, Attempt: e.Attempt + 1, Since: at, Until: until, Message: string(e.Error.Message)})
 		p.setStatus(e.Workstream, waiting)
 	case state.WorkstreamSucceeded: // its gates come next
-		p.leave(e.Workstream, running)
+		p.leave(e.Workstream, running, at)
 		if s := p.steps[e.Workstream]; s != nil {
 			s.cached = e.Work.Cached != nil
 		}
 	case state.WorkstreamCompleted:
 		if s := p.steps[e.Workstream]; e.Work != nil && e.Work.Cached != nil || s != nil && s.cached {
-			p.leave(e.Workstream, reused)
+			p.leave(e.Workstream, reused, at)
 			return
 		}
-		p.recordDuration(e.Workstream, at)
-		p.leave(e.Workstream, done)
+		p.leave(e.Workstream, done, at)
+		p.recordDuration(e.Workstream)
 	case state.WorkstreamFailed:
-		p.recordDuration(e.Workstream, at)
+		end := failed
 		if e.Allowed {
-			p.leave(e.Workstream, allowed)
-			return
+			end = allowed
 		}
-		p.leave(e.Workstream, failed)
+		p.leave(e.Workstream, end, at)
+		p.recordDuration(e.Workstream)
 	case state.WorkstreamSkipped:
-		p.leave(e.Workstream, skipped)
+		p.leave(e.Workstream, skipped, at)
 	case state.WorkstreamInterrupted:
-		p.leave(e.Workstream, pending)
+		p.leave(e.Workstream, pending, at)
 	case state.WorkstreamUncertain:
-		p.leave(e.Workstream, pending)
+		p.leave(e.Workstream, pending, at)
 	case state.WorkstreamInvalidated:
-		p.leave(e.Workstream, pending)
+		p.leave(e.Workstream, pending, at)
 	case state.WorkstreamResolved:
 		if e.Resolution == state.ResolvedDone {
-			p.leave(e.Workstream, done)
+			p.leave(e.Workstream, done, at)
 		}
 	}
 }
@@ -303,7 +320,7 @@ func (p *Progress) repeat(phase *Phase, iteration int) {
 	phase.Iteration = iteration
 	for _, s := range phase.steps {
 		s.changeStatus(pending)
-		s.began, s.cached = time.Time{}, false
+		s.busy, s.cached = busy{}, false
 	}
 }
 
@@ -342,41 +359,17 @@ func (p *Progress) expand(e state.PhaseExpanded) {
 			had := p.steps[ws.Name]
 			s := p.addWorkstream(phase, ws.Name)
 			if had != nil {
-				s.began = had.began
+				s.busy = had.busy
 				s.changeStatus(had.status)
 			}
 		}
 	}
 }
 
-// activate makes a step active.
-func (p *Progress) activate(name string, a Active) {
-	p.order++
-	a.Name, a.Log, a.Block, a.order = name, name, blockOf(name), p.order
-	if _, owner, ok := state.CutLabel(name); ok {
-		a.Log, a.Block = disk.GateLog(name), blockOf(owner)
-	}
-	p.active[name] = &a
-}
-
 // leave ends the activity of a workstream.
-func (p *Progress) leave(name string, to status) {
-	delete(p.active, name)
+func (p *Progress) leave(name string, to status, at time.Time) {
+	p.deactivate(name, at)
 	p.setStatus(name, to)
-}
-
-// recordDuration takes note of how long a workstream took that has ended.
-func (p *Progress) recordDuration(name string, at time.Time) {
-	s := p.steps[name]
-	if s == nil || s.began.IsZero() {
-		return
-	}
-	took := Took{name, at.Sub(s.began)}
-	s.began = time.Time{}
-	p.slowest = slices.DeleteFunc(p.slowest, func(t Took) bool { return t.Name == name }) // it ran earlier in this run, too
-	i, _ := slices.BinarySearchFunc(p.slowest, took, func(a, b Took) int { return cmp.Compare(b.Time, a.Time) })
-	p.slowest = slices.Insert(p.slowest, i, took)
-	p.slowest = p.slowest[:min(len(p.slowest), maxSlowest)]
 }
 
 // setStatus gives a workstream another status, counts it there, and returns it, nil if the run does not
@@ -433,13 +426,4 @@ func (c *Counts) counter(of status) *int {
 	case pending:
 	}
 	return nil
-}
-
-// blockOf returns the name of the workstream that an instance belongs to, "" if the name is not that of
-// an instance.
-func blockOf(name string) string {
-	if base, _, ok := strings.Cut(name, "["); ok && strings.HasSuffix(name, "]") {
-		return base
-	}
-	return ""
 }

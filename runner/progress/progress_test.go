@@ -111,6 +111,26 @@ func TestProgress(t *testing.T) {
 		"a phase is passed over": {
 			[]state.Event{state.PhaseSkipped{Phase: "one"}}, progress.Counts{Total: 6, Skipped: 5}, nil,
 		},
+		"the review runs": {
+			[]state.Event{state.ReviewStarted{Attempt: 1, Run: 3}}, progress.Counts{Total: 6, Reused: 1, Skipped: 1}, []string{"review 4 3 0s"},
+		},
+		"the review has failed": {
+			[]state.Event{state.ReviewStarted{Attempt: 1, Run: 3}, state.ReviewFailed{}}, progress.Counts{Total: 6, Reused: 1, Skipped: 1}, nil,
+		},
+		"one service is ready, and one has ended": {
+			[]state.Event{
+				state.ServiceStarted{Service: "db", Attempt: 2}, state.ServiceStarted{Service: "api", Attempt: 1}, state.ServiceReady{Service: "db", Attempt: 2},
+				state.ServiceEnded{Service: "api", Attempt: 1}, state.ServiceStarted{Service: "mail", Attempt: 1},
+			},
+			progress.Counts{Total: 6, Reused: 1, Skipped: 1}, []string{"service db 6 2 2s", "service mail 5 1 4s"},
+		},
+		"the second of two hooks runs": {
+			[]state.Event{state.HooksDue{Event: "failed", Hooks: 2}, state.HookEnded{Event: "failed", Hook: 1}},
+			progress.Counts{Total: 6, Reused: 1, Skipped: 1}, []string{"hook 2 for failed 7 0 1s"},
+		},
+		"all hooks have run": {
+			[]state.Event{state.HooksDue{Event: "failed", Hooks: 1}, state.HookEnded{Event: "failed", Hook: 1}}, progress.Counts{Total: 6, Reused: 1, Skipped: 1}, nil,
+		},
 		"the plan does not have it": {
 			[]state.Event{one, start("new")}, progress.Counts{Total: 7, Reused: 1, Skipped: 1, Running: 1}, []string{"new 0 1 1s"},
 		},
@@ -133,6 +153,20 @@ func TestProgress(t *testing.T) {
 		if diff := cmp.Diff(test.active, active); diff != "" {
 			t.Errorf("%s: active (-want +got):\n%s", name, diff)
 		}
+	}
+}
+
+// TestAwait: a question that an earlier run has asked is open until it is answered.
+func TestAwait(t *testing.T) {
+	t.Parallel()
+	p := begin()
+	p.Await(runner.Awaited{Gate: "ship (a)", Message: "Ship it?", Since: at(0)})
+	if a := p.Active(); len(a) != 1 || a[0].Activity != progress.Asking || a[0].Message != "Ship it?" || !a[0].Since.Equal(at(0)) || p.Counts().Asking != 1 {
+		t.Errorf("active %+v, counts %+v", a, p.Counts())
+	}
+	p.Commit(state.Commit{Time: at(1), Events: []state.Event{state.GateReviewed{Gate: "ship (a)"}}})
+	if len(p.Active()) != 0 || p.Counts().Asking != 0 {
+		t.Errorf("after the answer, active %+v, counts %+v", p.Active(), p.Counts())
 	}
 }
 
@@ -181,6 +215,34 @@ func TestNames(t *testing.T) {
 	}
 	want := []string{`p["x"] of p`, "a of ", "a.lint of ", `p["x"].lint of p`}
 	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// TestSlowestWithoutWaiting: the pauses between attempts and the time until people answer do not count.
+func TestSlowestWithoutWaiting(t *testing.T) {
+	t.Parallel()
+	p := begin()
+	gate, ship := state.Verdict{Gate: "lint (a)"}, state.Verdict{Gate: "ship (a)"}
+	for _, happened := range []struct {
+		second int
+		event  state.Event
+	}{
+		{0, state.PhaseStarted{Phase: "one"}},
+		{0, state.WorkstreamStarted{Workstream: "a", Attempt: 1}},
+		{2, state.WorkstreamAttemptFailed{Workstream: "a", Attempt: 1, RetryInMS: 10000}},
+		{12, state.WorkstreamStarted{Workstream: "a", Attempt: 2}},
+		{15, state.WorkstreamSucceeded{Workstream: "a"}},
+		{15, state.GateStarted{Gate: "lint (a)", Attempt: 1}},
+		{15, state.GateStarted{Gate: "ship (a)", Attempt: 1}},
+		{16, state.GateAsked{Verdict: ship}},
+		{19, state.GatePassed{Verdict: gate}},
+		{50, state.GateApproved{Verdict: ship}},
+		{50, state.WorkstreamCompleted{Workstream: "a"}},
+	} {
+		p.Commit(state.Commit{Time: at(happened.second), Events: []state.Event{happened.event}})
+	}
+	if diff := cmp.Diff([]progress.Took{{Name: "a", Time: 9 * time.Second}}, p.Slowest()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }

@@ -185,6 +185,9 @@ func (r *report) Warn(string) {}
 // Stop implements runner.View.
 func (r *report) Stop(runner.Stopping) {}
 
+// Await implements runner.View.
+func (r *report) Await(runner.Awaited) {}
+
 // End implements runner.View.
 func (r *report) End(e runner.Ending) {
 	if r.account == nil {

@@ -127,6 +127,9 @@ func (t *Tracer) Warn(string) {}
 // Stop implements runner.View.
 func (t *Tracer) Stop(runner.Stopping) {}
 
+// Await implements runner.View.
+func (t *Tracer) Await(runner.Awaited) {}
+
 // End implements runner.View.
 func (t *Tracer) End(e runner.Ending) {
 	if e.Signal != "" {

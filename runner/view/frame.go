@@ -44,7 +44,7 @@ type stepRow struct {
 	output  string
 }
 
-// rows returns the rows of the frame: the current phase, its running and waiting steps, and the later phases.
+// rows returns the rows of the frame: the current phase, what runs and waits, and the later phases.
 func (f *frame) rows() []row {
 	active := f.progress.Active()
 	phase := f.progress.Current()
@@ -55,8 +55,10 @@ func (f *frame) rows() []row {
 	switch {
 	case f.stopping != nil:
 		rows = append(rows, f.stopRow(len(active) > 0))
-	case phase != nil:
+	case phase != nil && !f.progress.Over():
 		rows = append(rows, f.phaseRow(phase))
+	default:
+		rows = append(rows, f.outsideRow())
 	}
 	steps, more := f.stepRows(active)
 	names := 0
@@ -71,7 +73,7 @@ func (f *frame) rows() []row {
 		w.add(Dim, fmt.Sprintf("    and %d more", more))
 		rows = append(rows, w.row())
 	}
-	if ahead := f.aheadRow(); ahead != "" && f.stopping == nil && len(rows) < f.height-2 {
+	if ahead := f.aheadRow(); ahead != "" && f.stopping == nil && !f.progress.Over() && len(rows) < f.height-2 {
 		w := f.row()
 		w.add(Dim, ahead)
 		rows = append(rows, w.row())
@@ -106,6 +108,18 @@ func (f *frame) phaseRow(p *progress.Phase) row {
 			separator = ", "
 		}
 	}
+	return w.row()
+}
+
+// outsideRow says how far the run is while no phase is going on.
+func (f *frame) outsideRow() row {
+	w, c := f.row(), f.progress.Counts()
+	what := "all phases"
+	if f.progress.Over() {
+		what = "ending"
+	}
+	w.add(Bold, what)
+	w.add(None, fmt.Sprintf("  %d of %d", c.Settled(), c.Total))
 	return w.row()
 }
 
@@ -162,7 +176,8 @@ func fitNames(names []string, width int) string {
 func (f *frame) stepRows(active []progress.Active) (shown []stepRow, more int) {
 	most := max(1, min(maxRows, f.height-6))
 	folded := foldable(active)
-	// What needs a person comes first, then what waits; what runs is in the order of its start.
+	// What needs a person comes first, then what waits; what runs is in the order of its start, and services
+	// that are ready come last.
 	slices.SortStableFunc(active, func(a, b progress.Active) int { return urgency(b) - urgency(a) })
 	seen := map[fold]bool{}
 	for _, a := range active {
@@ -211,14 +226,16 @@ func urgency(a progress.Active) int {
 		return 2
 	case progress.Retrying:
 		return 1
-	case progress.Working, progress.Judging:
+	case progress.Serving:
+		return -1
+	case progress.Working, progress.Judging, progress.Reviewing, progress.Starting, progress.Hooking:
 	}
 	return 0
 }
 
 func (f *frame) activeRow(a progress.Active) stepRow {
 	r := stepRow{mark: "●", style: Green, name: a.Name, clock: clock(f.now.Sub(a.Since))}
-	if a.Attempt > 1 && a.Activity != progress.Judging {
+	if a.Attempt > 1 && (a.Activity == progress.Working || a.Activity == progress.Retrying) {
 		r.details = append(r.details, fmt.Sprintf("attempt %d", a.Attempt))
 	}
 	switch a.Activity {
@@ -235,7 +252,13 @@ func (f *frame) activeRow(a progress.Active) stepRow {
 	case progress.Judging:
 		r.details = append(r.details, "is being judged")
 		r.output = f.lastLine(a)
-	case progress.Working:
+	case progress.Starting:
+		r.details = append(r.details, "gets ready")
+		r.output = f.lastLine(a)
+	case progress.Serving:
+		r.details = append(r.details, "ready")
+		r.output = f.lastLine(a)
+	case progress.Working, progress.Reviewing, progress.Hooking:
 		r.output = f.lastLine(a)
 	}
 	return r
@@ -257,7 +280,7 @@ func (f *frame) foldedRow(group []progress.Active) stepRow {
 		r.details[0] += " are being judged"
 	case progress.Retrying:
 		r.details[0] += " to be tried again"
-	case progress.Working, progress.Asking:
+	case progress.Working, progress.Asking, progress.Reviewing, progress.Starting, progress.Serving, progress.Hooking:
 	}
 	if key := strings.TrimPrefix(first.Name, first.Block); r.output != "" && key != first.Name {
 		r.output = key + " " + r.output

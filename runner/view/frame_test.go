@@ -66,9 +66,12 @@ func frames() map[string][][]state.Event {
 			state.WorkstreamFailed{Workstream: `package["p1"]`, Error: failure},
 			state.GateAsked{Verdict: state.Verdict{Gate: "ready (build)"}, Message: "Ship it?"},
 		}},
-		"judged":  {{phase}, started("fetch"), {state.WorkstreamSucceeded{Workstream: "fetch"}, state.GateStarted{Gate: "vet (fetch)", Attempt: 1}}},
-		"many":    {{phase}, started(many...), {state.WorkstreamCompleted{Workstream: many[3]}}, {state.WorkstreamAttemptFailed{Workstream: many[4], Attempt: 1, Error: failure, RetryInMS: 60000}}},
-		"between": {{phase}, started("fetch"), {state.WorkstreamCompleted{Workstream: "fetch"}, state.PhaseCompleted{Phase: "build"}}},
+		"judged":   {{phase}, started("fetch"), {state.WorkstreamSucceeded{Workstream: "fetch"}, state.GateStarted{Gate: "vet (fetch)", Attempt: 1}}},
+		"review":   {{state.ReviewStarted{Attempt: 2, Max: 3, Run: 4}}},
+		"services": {{phase, state.ServiceStarted{Service: "db", Attempt: 1}}, {state.ServiceReady{Service: "db"}, state.ServiceStarted{Service: "api", Attempt: 1}}, started("fetch")},
+		"hooks":    {{phase}, started("fetch"), {state.WorkstreamFailed{Workstream: "fetch", Error: failure}}, {state.SessionFailed{Error: failure}, state.HooksDue{Event: "failed", Hooks: 2}}, {state.HookEnded{Event: "failed", Hook: 1}}},
+		"many":     {{phase}, started(many...), {state.WorkstreamCompleted{Workstream: many[3]}}, {state.WorkstreamAttemptFailed{Workstream: many[4], Attempt: 1, Error: failure, RetryInMS: 60000}}},
+		"between":  {{phase}, started("fetch"), {state.WorkstreamCompleted{Workstream: "fetch"}, state.PhaseCompleted{Phase: "build"}}},
 	}
 }
 

@@ -44,9 +44,13 @@ func describeActive(a progress.Active, now time.Time) string {
 		return fmt.Sprintf("%s waits for approval, for %s", a.Name, since)
 	case progress.Judging:
 		return fmt.Sprintf("%s is judged, for %s", a.Name, since)
-	case progress.Working:
+	case progress.Starting:
+		return fmt.Sprintf("%s gets ready, for %s", a.Name, since)
+	case progress.Serving:
+		return fmt.Sprintf("%s is ready, for %s", a.Name, since)
+	case progress.Working, progress.Reviewing, progress.Hooking:
 	}
-	if a.Attempt > 1 {
+	if a.Activity == progress.Working && a.Attempt > 1 {
 		return fmt.Sprintf("%s runs for %s (%s)", a.Name, since, attempt(a.Attempt))
 	}
 	return fmt.Sprintf("%s runs for %s", a.Name, since)

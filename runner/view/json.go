@@ -85,6 +85,9 @@ func (v *jsonView) Err() error { return v.out.err }
 // ended.
 func (v *jsonView) Stop(runner.Stopping) {}
 
+// Await implements runner.View.
+func (v *jsonView) Await(runner.Awaited) {}
+
 // Close implements View.
 func (v *jsonView) Close() {
 	v.closeStream()

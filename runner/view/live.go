@@ -2,6 +2,7 @@ package view
 
 import (
 	"maps"
+	"os"
 	"path/filepath"
 	"sync"
 	"time"
@@ -30,7 +31,7 @@ type live struct {
 	mu        sync.Mutex // of everything below
 	plain     *plain
 	screen    screen
-	lastLines map[string]lastLine // by the path of the log
+	lastLines map[string]lastLine // by the name of the log
 	changed   bool                // the next frame differs from the last one
 	shown     time.Time
 	holds     int              // the questions and messages of others that are on the screen
@@ -107,6 +108,14 @@ func (v *live) Stop(s runner.Stopping) {
 	v.draw()
 }
 
+// Await implements runner.View.
+func (v *live) Await(q runner.Awaited) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.plain.Await(q)
+	v.change()
+}
+
 // End implements runner.View.
 func (v *live) End(e runner.Ending) {
 	v.stop()
@@ -177,11 +186,25 @@ func (v *live) show(rows []row, columns int) {
 
 // readLastLine returns the last line that a running step has printed.
 func (v *live) readLastLine(a progress.Active) string {
-	path := filepath.Join(v.plain.logs.Dir, disk.LogName(a.Log, a.Attempt))
-	line := v.lastLines[path]
+	key := disk.LogName(a.Log, a.Attempt)
+	line := v.lastLines[key]
 	if now := v.now(); now.Sub(line.read) >= clockInterval {
-		line = lastLine{readLastLine(path), now}
-		v.lastLines[path] = line
+		line = lastLine{readLastLine(v.logOf(a)), now}
+		v.lastLines[key] = line
 	}
 	return line.text
+}
+
+// logOf returns the path of the log of what runs.
+func (v *live) logOf(a progress.Active) string {
+	at := func(attempt int) string { return filepath.Join(v.plain.logs.Dir, disk.LogName(a.Log, attempt)) }
+	if a.Attempt > 0 {
+		return at(a.Attempt)
+	}
+	last := 1 // no event has the number of a hook's log; it is the last one
+	for ; ; last++ {
+		if _, err := os.Lstat(at(last + 1)); err != nil {
+			return at(last)
+		}
+	}
 }

@@ -104,6 +104,9 @@ func (v *plain) Stop(s runner.Stopping) {
 	v.writePage()
 }
 
+// Await implements runner.View. A heartbeat names it.
+func (v *plain) Await(q runner.Awaited) { v.progress.Await(q) }
+
 // End implements runner.View.
 func (v *plain) End(e runner.Ending) {
 	v.printEnd(e)
@@ -184,7 +187,7 @@ func (v *plain) printWarning(message string) {
 func (v *plain) printStop(s runner.Stopping) {
 	var running []string
 	for _, a := range v.progress.Active() {
-		if a.Activity == progress.Working || a.Activity == progress.Judging {
+		if a.Activity.Runs() {
 			running = append(running, a.Name)
 		}
 	}

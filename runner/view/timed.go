@@ -61,6 +61,9 @@ func (t *timed) Warn(message string) { t.do(func() { t.view.Warn(message) }) }
 // Stop implements runner.View.
 func (t *timed) Stop(s runner.Stopping) { t.do(func() { t.view.Stop(s) }) }
 
+// Await implements runner.View.
+func (t *timed) Await(q runner.Awaited) { t.do(func() { t.view.Await(q) }) }
+
 // End implements runner.View.
 func (t *timed) End(e runner.Ending) {
 	t.stop()
