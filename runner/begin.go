@@ -41,7 +41,8 @@ func (l *loop) beginSession(planned *plan.Plan) error {
 	l.planner.SetPorts(l.services.portOf)
 	l.captures.addEarlierRuns(l.session.State())
 	beginning := Beginning{
-		PRD: l.pipeline.ID, Title: l.pipeline.Title, Session: l.session.State().Session, Resumed: op.previous != nil || op.predecessor != nil || l.opts.Imported != nil, Git: l.git, Plan: planned, Parallel: l.opts.Parallel,
+		PRD: l.pipeline.ID, Title: l.pipeline.Title, Session: l.session.State().Session, Resumed: op.previous != nil || op.predecessor != nil || l.opts.Imported != nil, Git: l.git, Plan: planned,
+		Pipeline: l.known.Load, Parallel: l.opts.Parallel, KeepGoing: l.opts.KeepGoing,
 	}
 	commits, err := l.session.Drain(l.ctx)
 	if err != nil {

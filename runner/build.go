@@ -67,6 +67,7 @@ func newLoop(ctx context.Context, o Options, w *workspace.Workspace) *loop {
 		events: events, slots: schedule.New(o.Parallel, func(f func()) { events <- f }), openQuestions: make(map[string]*question), heldOutputs: make(map[string]map[string]string), calling: make(map[*node]bool),
 		failures: failures{opts: o, files: w, finder: sync.OnceValue(findings.New)}, recordedFiles: recorded.New(), returned: make(map[string]bool), warnedLinks: make(map[string]bool),
 	}
+	l.known.Store(o.Pipeline)
 	l.captures.loop, l.overwriting.loop, l.cause.loop = l, l, l
 	l.protections = protections{loop: l, keeper: protect.New(o.Store.Safety(), w, o.By)}
 	l.isolation = newIsolation(l)

@@ -68,6 +68,7 @@ func (l *loop) usePipeline(p *pipeline.Pipeline) {
 		return
 	}
 	l.pipeline, l.opts.Pipeline = p, p
+	l.known.Store(p)
 	l.opts.addFindingGates(l.session.State())
 	l.surveyor.SetPipeline(p)
 	if l.planner != nil {

@@ -2,6 +2,7 @@ package runner
 
 import (
 	"context"
+	"sync/atomic"
 	"time"
 
 	"prdrunner/checkpoint"
@@ -39,6 +40,7 @@ const inboxInterval = 100 * time.Millisecond
 type loop struct {
 	opts     Options
 	pipeline *pipeline.Pipeline
+	known    atomic.Pointer[pipeline.Pipeline] // the same, for other goroutines
 	session  *checkpoint.Session
 	files    *workspace.Workspace
 

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"prdrunner/checkpoint/state"
+	"prdrunner/pipeline"
 	"prdrunner/runner/plan"
 	"prdrunner/runner/record"
 )
@@ -33,13 +34,17 @@ type View interface {
 
 // Beginning describes a run that begins.
 type Beginning struct {
-	PRD      string
-	Title    string
-	Session  string
-	Resumed  bool
-	Git      *state.Git // nil: the workspace is in no git work tree
-	Plan     *plan.Plan
-	Parallel int
+	PRD     string
+	Title   string
+	Session string
+	Resumed bool
+	Git     *state.Git // nil: the workspace is in no git work tree
+	Plan    *plan.Plan
+	// Pipeline returns the pipeline as it is known by then: a for_each may get its instances during the run.
+	// Several goroutines may call it at once. nil: the pipeline is not known.
+	Pipeline  func() *pipeline.Pipeline
+	Parallel  int  // how many processes run at once at most; 0: not known
+	KeepGoing bool // after a failure, what does not depend on it continues
 }
 
 // Stopping says how a run stops that a signal has interrupted.

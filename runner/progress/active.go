@@ -57,9 +57,9 @@ func (p *Progress) Active() []Active {
 func (p *Progress) activate(key string, a Active) {
 	p.deactivate(key, a.Since)
 	p.order++
-	a.Log, a.Block, a.order = key, blockOf(key), p.order
+	a.Log, a.Block, a.order = key, BlockOf(key), p.order
 	if _, owner, ok := state.CutLabel(key); ok {
-		a.Log, a.Block = disk.GateLog(key), blockOf(owner)
+		a.Log, a.Block = disk.GateLog(key), BlockOf(owner)
 	}
 	if a.Name == "" {
 		a.Name = key
@@ -90,9 +90,9 @@ func (p *Progress) stepOf(key string) *step {
 	return p.steps[key]
 }
 
-// blockOf returns the name of the workstream that an instance belongs to, "" if the name is not that of
+// BlockOf returns the name of the workstream that an instance belongs to, "" if the name is not that of
 // an instance.
-func blockOf(name string) string {
+func BlockOf(name string) string {
 	if base, _, ok := strings.Cut(name, "["); ok && strings.HasSuffix(name, "]") {
 		return base
 	}

@@ -14,6 +14,7 @@ import (
 
 	"prdrunner/checkpoint/disk"
 	"prdrunner/checkpoint/state"
+	"prdrunner/pipeline"
 	"prdrunner/runner"
 	"prdrunner/runner/plan"
 )
@@ -29,7 +30,13 @@ type Progress struct {
 	slowest []Took
 	hooks   state.HooksDue // that run at the end
 	pausing bool           // a person asked for a pause
+	halted  bool           // after a failure, nothing new starts in this phase
 	over    bool           // the end of the run is on record, and only hooks run
+
+	pipeline  func() *pipeline.Pipeline // nil: not known
+	parallel  int                       // how many processes may run at once; 0: not known
+	keepGoing bool
+	waits     *waitList // nil: not known since the last event
 }
 
 // Phase is a phase of the run.
@@ -42,6 +49,7 @@ type Phase struct {
 	Counts
 
 	steps []*step
+	from  int // no workstream before it in steps is pending
 }
 
 // Counts are numbers of workstreams.
@@ -77,6 +85,7 @@ const (
 
 // step is a workstream of the run.
 type step struct {
+	name   string
 	phase  *Phase
 	status status
 	cached bool // its work was taken from the cache
@@ -85,7 +94,7 @@ type step struct {
 
 // New returns the progress of a run that begins.
 func New(b runner.Beginning) *Progress {
-	p := &Progress{steps: map[string]*step{}, active: map[string]*Active{}}
+	p := &Progress{steps: map[string]*step{}, active: map[string]*Active{}, pipeline: b.Pipeline, parallel: b.Parallel, keepGoing: b.KeepGoing}
 	if b.Plan == nil {
 		return p
 	}
@@ -119,7 +128,7 @@ func (p *Progress) addStep(phase *Phase, s plan.Step) {
 }
 
 func (p *Progress) addWorkstream(phase *Phase, name string) *step {
-	s := &step{phase: phase}
+	s := &step{name: name, phase: phase}
 	p.steps[name] = s
 	phase.steps = append(phase.steps, s)
 	phase.Total++
@@ -151,6 +160,7 @@ func (p *Progress) Counts() Counts {
 
 // Commit takes note of the events of a commit.
 func (p *Progress) Commit(c state.Commit) {
+	p.waits = nil
 	for i, e := range c.Events {
 		p.apply(c.At(i), e)
 	}
@@ -161,6 +171,7 @@ func (p *Progress) apply(at time.Time, e state.Event) {
 	case state.PhaseStarted:
 		p.current = p.phaseNamed(e.Phase)
 		p.current.Ahead, p.current.Began = false, at
+		p.halted = false
 	case state.PhaseCompleted:
 		p.complete(p.phaseNamed(e.Phase))
 	case state.PhaseSkipped:
@@ -249,7 +260,10 @@ func (p *Progress) runHook(number int, at time.Time) {
 }
 
 // Await takes note of a question that an earlier run has asked and that the run waits for.
-func (p *Progress) Await(q runner.Awaited) { p.ask(q.Gate, q.Message, q.Since) }
+func (p *Progress) Await(q runner.Awaited) {
+	p.waits = nil
+	p.ask(q.Gate, q.Message, q.Since)
+}
 
 func (p *Progress) ask(gate, message string, at time.Time) {
 	p.activate(gate, Active{Activity: Asking, Since: at, Message: message})
@@ -290,6 +304,7 @@ func (p *Progress) applyToWorkstream(at time.Time, e state.Event) {
 		}
 		p.leave(e.Workstream, end, at)
 		p.recordDuration(e.Workstream)
+		p.halted = p.halted || !e.Allowed && p.failsFast(e.Workstream)
 	case state.WorkstreamSkipped:
 		p.leave(e.Workstream, skipped, at)
 	case state.WorkstreamInterrupted:
@@ -303,6 +318,15 @@ func (p *Progress) applyToWorkstream(at time.Time, e state.Event) {
 			p.leave(e.Workstream, done, at)
 		}
 	}
+}
+
+// failsFast reports whether a failure of a workstream keeps others from starting.
+func (p *Progress) failsFast(workstream string) bool {
+	if p.keepGoing || p.pipeline == nil {
+		return false
+	}
+	ws := p.pipeline().Workstream(workstream)
+	return ws != nil && ws.FailFast
 }
 
 // complete ends a phase. Workstreams about which nothing was recorded were found unchanged.
@@ -354,7 +378,7 @@ func (p *Progress) expand(e state.PhaseExpanded) {
 		if shape.Name != e.Phase {
 			continue
 		}
-		phase.Counts, phase.steps = Counts{}, nil
+		phase.Counts, phase.steps, phase.from = Counts{}, nil, 0
 		for _, ws := range shape.Workstreams {
 			had := p.steps[ws.Name]
 			s := p.addWorkstream(phase, ws.Name)
@@ -402,6 +426,9 @@ func (s *step) changeStatus(to status) {
 		*n++
 	}
 	s.status = to
+	if to == pending {
+		s.phase.from = 0
+	}
 }
 
 // counter returns the field that counts the workstreams with a status, nil for pending ones.

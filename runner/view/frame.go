@@ -30,6 +30,7 @@ type frame struct {
 	height   int // of the terminal, in rows
 	color    bool
 	stopping *runner.Stopping // after a signal
+	asked    bool             // for what steps wait for
 	// lastLine returns the last line of output of a step, "" if there is none.
 	lastLine func(progress.Active) string
 }
@@ -73,6 +74,11 @@ func (f *frame) rows() []row {
 		w.add(Dim, fmt.Sprintf("    and %d more", more))
 		rows = append(rows, w.row())
 	}
+	if waits := f.waitsRow(); waits != "" && len(rows) < f.height-2 {
+		w := f.row()
+		w.add(Dim, waits)
+		rows = append(rows, w.row())
+	}
 	if ahead := f.aheadRow(); ahead != "" && f.stopping == nil && !f.progress.Over() && len(rows) < f.height-2 {
 		w := f.row()
 		w.add(Dim, ahead)
@@ -89,6 +95,9 @@ func (f *frame) phaseRow(p *progress.Phase) row {
 	w.add(Bold, p.Name)
 	w.add(None, fmt.Sprintf("  %d of %d", p.Settled(), p.Total))
 	w.add(Dim, "  "+clock(f.now.Sub(p.Began)))
+	if f.progress.Pausing() {
+		w.add(Yellow, "  pausing")
+	}
 	separator := "  "
 	for _, count := range []struct {
 		n     int
@@ -134,6 +143,19 @@ func (f *frame) stopRow(running bool) row {
 		w.add(None, "  kills what still runs in "+clock(at.Sub(f.now)+time.Second-1))
 	}
 	return w.row()
+}
+
+// waitsRow says what steps wait for, if the user has asked or more steps could run at once.
+func (f *frame) waitsRow() string {
+	if f.stopping != nil || !f.asked && !f.progress.HasFreeSlot() {
+		return ""
+	}
+	const indent = "  "
+	text := describeWaits(f.progress, f.width-len(indent)-1)
+	if text == "" {
+		return ""
+	}
+	return indent + text
 }
 
 // aheadRow names the phases that come after the current one, as many as there is room for.

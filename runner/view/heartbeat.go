@@ -31,7 +31,11 @@ func (v *plain) printActive(now time.Time) {
 		return
 	}
 	c := v.progress.Counts()
-	v.page.Printf("%s\n", v.page.Paint(Dim, fmt.Sprintf("… %d of %d done; %s", c.Settled()-c.Failed, c.Total, fitNames(all, 120))))
+	waits := describeWaits(v.progress, 120)
+	if waits != "" {
+		waits = "; " + waits
+	}
+	v.page.Printf("%s\n", v.page.Paint(Dim, fmt.Sprintf("… %d of %d done; %s%s", c.Settled()-c.Failed, c.Total, fitNames(all, 120), waits)))
 }
 
 // describeActive says what an active step does: WS2 for 3m 4s.
