@@ -465,6 +465,7 @@ func (b *build) newView() view.View {
 		Verbose:   b.options.verbose,
 		Stream:    b.streams(),
 		Heartbeat: b.heartbeat(),
+		Typical:   b.typicalTimes,
 		Markup:    b.markup(),
 	})
 }

@@ -30,6 +30,7 @@ type Progress struct {
 	slowest []Took
 	hooks   state.HooksDue // that run at the end
 	pausing bool           // a person asked for a pause
+	failed  bool           // a workstream, and the pipeline does not allow it
 	halted  bool           // after a failure, nothing new starts in this phase
 	over    bool           // the end of the run is on record, and only hooks run
 
@@ -89,6 +90,7 @@ type step struct {
 	phase  *Phase
 	status status
 	cached bool // its work was taken from the cache
+	idle   bool // by the plan, it takes no time: see takesNoTime
 	busy   busy
 }
 
@@ -113,7 +115,7 @@ func (p *Progress) addStep(phase *Phase, s plan.Step) {
 	if s.Kind != plan.WorkstreamStep {
 		return
 	}
-	p.addWorkstream(phase, s.Name)
+	p.addWorkstream(phase, s.Name).idle = takesNoTime(s.Decision)
 	switch s.Decision {
 	case plan.Reuse:
 		if s.Failed {
@@ -279,7 +281,9 @@ func (p *Progress) Over() bool { return p.over }
 func (p *Progress) applyToWorkstream(at time.Time, e state.Event) {
 	switch e := e.(type) {
 	case state.WorkstreamStarted:
-		p.setStatus(e.Workstream, running)
+		if s := p.setStatus(e.Workstream, running); s != nil {
+			s.idle = false
+		}
 		p.activate(e.Workstream, Active{Activity: Working, Attempt: e.Attempt, Since: at})
 	case state.WorkstreamAttemptFailed:
 		until := at.Add(time.Duration(e.RetryInMS) * time.Millisecond)
@@ -304,6 +308,7 @@ func (p *Progress) applyToWorkstream(at time.Time, e state.Event) {
 		}
 		p.leave(e.Workstream, end, at)
 		p.recordDuration(e.Workstream)
+		p.failed = p.failed || !e.Allowed
 		p.halted = p.halted || !e.Allowed && p.failsFast(e.Workstream)
 	case state.WorkstreamSkipped:
 		p.leave(e.Workstream, skipped, at)
@@ -344,7 +349,7 @@ func (p *Progress) repeat(phase *Phase, iteration int) {
 	phase.Iteration = iteration
 	for _, s := range phase.steps {
 		s.changeStatus(pending)
-		s.busy, s.cached = busy{}, false
+		s.busy, s.cached, s.idle = busy{}, false, false
 	}
 }
 
@@ -383,7 +388,7 @@ func (p *Progress) expand(e state.PhaseExpanded) {
 			had := p.steps[ws.Name]
 			s := p.addWorkstream(phase, ws.Name)
 			if had != nil {
-				s.busy = had.busy
+				s.busy, s.idle = had.busy, had.idle
 				s.changeStatus(had.status)
 			}
 		}

@@ -31,6 +31,7 @@ type frame struct {
 	color    bool
 	stopping *runner.Stopping // after a signal
 	asked    bool             // for what steps wait for
+	left     string           // how long the run still takes; "": not known
 	// lastLine returns the last line of output of a step, "" if there is none.
 	lastLine func(progress.Active) string
 }
@@ -95,6 +96,9 @@ func (f *frame) phaseRow(p *progress.Phase) row {
 	w.add(Bold, p.Name)
 	w.add(None, fmt.Sprintf("  %d of %d", p.Settled(), p.Total))
 	w.add(Dim, "  "+clock(f.now.Sub(p.Began)))
+	if text := "  " + f.left; f.left != "" && displaywidth.String(text) <= w.room() {
+		w.add(Dim, text)
+	}
 	if f.progress.Pausing() {
 		w.add(Yellow, "  pausing")
 	}

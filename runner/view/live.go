@@ -1,6 +1,7 @@
 package view
 
 import (
+	"context"
 	"maps"
 	"os"
 	"path/filepath"
@@ -38,7 +39,12 @@ type live struct {
 	stopping  *runner.Stopping // after a signal
 	ended     bool
 
-	stop func() // ends the goroutine that draws
+	left      left             // what is left of the run
+
+	stop    func() // ends the goroutine that draws
+	reading sync.WaitGroup
+	context context.Context //nolint:containedctx // of what is read for the view
+	cancel  context.CancelFunc
 }
 
 // lastLine is the last line of a log when it was read.
@@ -48,7 +54,8 @@ type lastLine struct {
 }
 
 func newLive(o Options) *live {
-	v := &live{size: o.Size, now: o.Now, plain: newPlain(o), lastLines: map[string]lastLine{}, stop: func() {}}
+	v := &live{size: o.Size, now: o.Now, plain: newPlain(o), lastLines: map[string]lastLine{}, left: left{read: o.Typical}, stop: func() {}}
+	v.context, v.cancel = context.WithCancel(context.Background())
 	v.screen.out, v.plain.framed = &v.plain.out, true
 	return v
 }
@@ -58,6 +65,7 @@ func (v *live) Begin(b runner.Beginning) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.plain.printBegin(b)
+	v.left.began = v.now()
 	v.draw()
 	v.stop = repeatedly(frameInterval, v.tick)
 }
@@ -69,10 +77,28 @@ func (v *live) tick() (next time.Duration) {
 		v.plain.stream.Poll(v.plain.printOutput)
 		v.changed = v.changed || v.plain.page.Len() > 0
 	}
+	if v.left.due(v.now()) {
+		v.reading.Go(v.readTypical)
+	}
 	if v.changed || v.now().Sub(v.shown) >= clockInterval {
 		v.draw()
 	}
 	return frameInterval
+}
+
+// readTypical reads how long workstreams take.
+func (v *live) readTypical() {
+	typical := v.left.read(v.context)
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.left.typical = typical
+}
+
+// endWork ends the goroutines of the view.
+func (v *live) endWork() {
+	v.stop()
+	v.cancel()
+	v.reading.Wait()
 }
 
 // Commit implements runner.View.
@@ -118,7 +144,7 @@ func (v *live) Await(q runner.Awaited) {
 
 // End implements runner.View.
 func (v *live) End(e runner.Ending) {
-	v.stop()
+	v.endWork()
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.ended = true
@@ -128,7 +154,7 @@ func (v *live) End(e runner.Ending) {
 
 // Close implements View.
 func (v *live) Close() {
-	v.stop()
+	v.endWork()
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.ended = true
@@ -167,6 +193,7 @@ func (v *live) draw() {
 		v.show(nil, columns)
 	case v.holds == 0:
 		f := frame{progress: v.plain.progress, now: v.now(), width: columns, height: rows, color: v.plain.page.color, stopping: v.stopping, lastLine: v.readLastLine}
+		f.left = v.left.describe(f.progress, f.now)
 		v.show(f.rows(), columns)
 		maps.DeleteFunc(v.lastLines, func(_ string, l lastLine) bool { return f.now.Sub(l.read) > 2*clockInterval }) // no row shows it now
 	}

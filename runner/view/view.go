@@ -10,6 +10,7 @@
 package view
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"time"
@@ -42,6 +43,9 @@ type Options struct {
 	Size func() (columns, rows int)
 	// Heartbeat is after how long without output a plain view says what goes on; 0: never.
 	Heartbeat time.Duration
+	// Typical returns how long workstreams take, by name, as earlier sessions say. The live view calls it in
+	// a goroutine of its own, if the run takes longer than a moment. nil: the view makes no estimate.
+	Typical func(context.Context) map[string]time.Duration
 	// Past is the number of the last commit that the user need not see, since the run was under way
 	// when the view began: what happened up to it is said in one line. 0: every commit is shown.
 	// The JSON and the quiet view show every commit.

@@ -1,0 +1,83 @@
+package view
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"prdrunner/checkpoint/state"
+	"prdrunner/pipeline"
+	"prdrunner/runner"
+	"prdrunner/runner/plan"
+)
+
+// TestRoundLeft: an estimate is rounded up, the more the longer it is.
+func TestRoundLeft(t *testing.T) {
+	t.Parallel()
+	for d, want := range map[time.Duration]string{
+		time.Millisecond: "5s", 41 * time.Second: "45s", time.Minute: "1m", 61 * time.Second: "2m", 3 * time.Minute: "3m", 62 * time.Minute: "1h 5m",
+	} {
+		if got := clock(roundLeft(d)); got != want {
+			t.Errorf("%s is shown as %s, want %s", d, got, want)
+		}
+	}
+}
+
+// TestLeftIsShown: what is left is read and shown once a run has gone on for a while, and counts down. The end
+// of the view ends the reading.
+func TestLeftIsShown(t *testing.T) {
+	t.Parallel()
+	file, diags := pipeline.Parse([]byte(`
+pipeline "PRD-001" {
+  phase "one" {
+    workstream "unit" { command = ["true"] }
+  }
+}`), "PRD-001.hcl")
+	if diags.HasErrors() {
+		t.Fatal(diags)
+	}
+	known, diags := file.Pipeline(pipeline.Inputs{})
+	if diags.HasErrors() {
+		t.Fatal(diags)
+	}
+	beginning := runner.Beginning{
+		PRD: "PRD-001", Parallel: 4, Pipeline: func() *pipeline.Pipeline { return known },
+		Plan: &plan.Plan{Phases: []plan.Phase{{Name: "one", Number: 1, Steps: []plan.Step{{Kind: plan.WorkstreamStep, Name: "unit", Decision: plan.Run}}}}},
+	}
+	synctest.Test(t, func(t *testing.T) {
+		out, reads := &shown{}, 0
+		v := New(Auto, Options{Out: out, Size: func() (int, int) { return 80, 24 }, Typical: func(context.Context) map[string]time.Duration {
+			reads++
+			return map[string]time.Duration{"unit": 3 * time.Minute}
+		}})
+		v.Begin(beginning)
+		v.Commit(state.Commit{Time: time.Now(), Events: append(started("unit"), state.PhaseStarted{Phase: "one"})})
+		time.Sleep(estimateAfter / 2)
+		synctest.Wait()
+		if got := out.take(); reads != 0 || strings.Contains(got, "left") {
+			t.Errorf("a run that has just begun reads %d times, and shows %q", reads, got)
+		}
+		time.Sleep(estimateAfter)
+		synctest.Wait()
+		if got := out.take(); reads != 1 || !strings.Contains(got, "about 3m left  1 running") {
+			t.Errorf("after %d reads, it shows %q", reads, got)
+		}
+		time.Sleep(2 * time.Minute)
+		synctest.Wait()
+		if got := out.take(); reads != 1 || !strings.Contains(got, "about 1m left") || strings.HasSuffix(got, "about 3m left") {
+			t.Errorf("after %d reads, it shows %q", reads, got)
+		}
+		v.Close()
+	})
+	synctest.Test(t, func(t *testing.T) {
+		v := New(Auto, Options{Out: &shown{}, Size: func() (int, int) { return 80, 24 }, Typical: func(ctx context.Context) map[string]time.Duration {
+			<-ctx.Done()
+			return nil
+		}})
+		v.Begin(beginning)
+		time.Sleep(2 * estimateAfter)
+		v.Close()
+	})
+}
