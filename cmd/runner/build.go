@@ -15,6 +15,7 @@ import (
 	"prdrunner/checkpoint/reader"
 	"prdrunner/checkpoint/state"
 	"prdrunner/cmd/runner/advice"
+	"prdrunner/cmd/runner/approval"
 	"prdrunner/cmd/runner/begin"
 	"prdrunner/cmd/runner/change"
 	"prdrunner/cmd/runner/checkpoints"
@@ -288,6 +289,7 @@ func (b *build) runEngine(ctx context.Context, session *checkpoint.Session) (end
 	o.NoCache, o.RaiseBudget = b.start.NoCache, b.options.raiseBudget
 	o.OwnFiles, o.SimilarProgram = b.ownFiles(), x.executor.Similar
 	if b.person != nil && b.env.Options.Output != string(view.JSON) {
+		b.person.Guide = approval.Guide{Reader: approval.Reader{Env: b.env, Store: b.Store}, PRD: b.Pipeline.ID, Mask: b.Masker.String}
 		o.Asker = b.person
 	}
 	ending, err = runner.Build(ctx, o)

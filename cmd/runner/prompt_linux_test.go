@@ -270,16 +270,17 @@ func TestApprovalPrompt(t *testing.T) {
 		keys string
 		code int
 	}{
-		"approve":      {"a\n", 0},
+		"approve":      {"y\n", 0},
+		"whole word":   {"yes\n", 0},
 		"later":        {"l\n", 3},
 		"end of input": {ctrlD, 3},
-		"reject":       {"r\nnot yet\n", 1},
+		"reject":       {"n\nnot yet\n", 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := atTerminal(t, newWorkspace(t, approvalPipeline), "build", "PRD-001")
 			s.expect("Ship it?")
-			s.expect("(a)pprove, (r)eject, (l)ater: ")
+			s.expect("(y)es, (n)o, (d)ifference, (v)iew details, (l)ater: ")
 			s.send(tt.keys)
 			s.exits(tt.code)
 		})
@@ -306,7 +307,7 @@ pipeline "PRD-001" {
 }`)
 		s := atTerminal(t, dir, "build", "PRD-001")
 		s.expect("(l)ater: ")
-		s.send("a\n")
+		s.send("y\n")
 		s.expect("pages - how many (NUMBER): ")
 		s.send("few\n")
 		s.expect("pages is a number")
@@ -333,6 +334,66 @@ pipeline "PRD-001" {
 		s.send("l\n")
 		s.exits(3)
 	})
+}
+
+// judgedPipeline has an approval whose phase changes files, sets metrics and has other gates.
+const judgedPipeline = `
+pipeline "PRD-001" {
+  phase "one" {
+    workstream "WS1" { command = ["true"] }
+  }
+  phase "two" {
+    workstream "WS2" {
+      script    = <<-EOT
+        echo built >> notes.txt
+        seq 100 > long.txt
+        printf 'metric.coverage=84.5\nlocation=eu\n' >> $RUNNER_OUTPUT
+        echo was here
+      EOT
+      artifacts = ["long.txt"]
+      gate "there" { command = ["test", "-s", "long.txt"] }
+    }
+    gate "sign-off" {
+      approval { message = "Ship it?" }
+    }
+  }
+}`
+
+// TestApprovalPromptShowsWhatIsJudged looks at everything that the prompt shows before it answers.
+func TestApprovalPromptShowsWhatIsJudged(t *testing.T) {
+	t.Parallel()
+	const asks = "(y)es, (n)o, (d)ifference, (v)iew details, (l)ater: "
+	dir := newWorkspace(t, judgedPipeline)
+	for name, text := range map[string]string{"notes.txt": "first\n", "runner.yaml": "workspace: { include: [notes.txt] }\n"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s := atTerminal(t, dir, "build", "PRD-001")
+	for _, text := range []string{
+		"sign-off (two) waits for approval", "Ship it?", "Files:", "1 added, 1 modified, +101 −0 lines since CP-one-", "(before two began)",
+		"Metrics:", "coverage 84.5", "Gates:", "there (WS2) passed", asks,
+	} {
+		s.expect(text)
+	}
+	s.send("d\n")
+	for _, text := range []string{
+		"since CP-one-", "+ long.txt (new, +100 −0)", "~ notes.txt (modified, +1 −0)", "+++ ", "+14", "lines more: `runner checkpoint diff PRD-001 CP-one-", "workspace --files`", asks,
+	} {
+		s.expect(text)
+	}
+	s.send("v\n")
+	for _, text := range []string{
+		"What sign-off (two) judges", "Approvers:", "anyone", "Until:", "no limit", "Workstreams:", "WS2", "completed", "artifacts: long.txt (292 B)",
+		"Commands:", "runner checkpoint diff PRD-001 CP-one-", "runner logs PRD-001 WS2", "runner approve PRD-001 'sign-off (two)'", "runner reject PRD-001 'sign-off (two)' -m REASON", asks,
+	} {
+		s.expect(text)
+	}
+	s.send("l\n")
+	s.expect("To answer later: runner approve PRD-001 'sign-off (two)'")
+	s.exits(3)
+	run(t, dir, 0, "approve", "PRD-001")
+	run(t, dir, 0, "build", "PRD-001", "--resume")
 }
 
 func TestAbandonPrompt(t *testing.T) {
@@ -384,11 +445,11 @@ pipeline "PRD-001" {
 		out, _ := status.Output()
 		return strings.Contains(string(out), "Second?")
 	})
-	s.send("a\n")
+	s.send("y\n")
 	s.expect("first (a) approved")
 	s.expect("Second?")
 	s.expect("(l)ater: ")
-	s.send("r\n")
+	s.send("n\n")
 	s.expect("Why")
 	s.send("not yet\n")
 	s.expect("second (b) rejected")
@@ -411,8 +472,8 @@ pipeline "PRD-001" {
 }`)
 	s := atTerminal(t, dir, "build", "PRD-001")
 	s.expect("1 running")
-	s.send("a\n")
-	s.expect("a\r\n") // the terminal has it
+	s.send("y\n")
+	s.expect("y\r\n") // the terminal has it
 	if err := os.WriteFile(filepath.Join(dir, "go"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}

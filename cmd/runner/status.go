@@ -17,6 +17,7 @@ import (
 	"prdrunner/checkpoint/text"
 	"prdrunner/checkpoint/workspace"
 	"prdrunner/cmd/runner/advice"
+	"prdrunner/cmd/runner/approval"
 	"prdrunner/cmd/runner/change"
 	"prdrunner/cmd/runner/cli"
 	"prdrunner/cmd/runner/config"
@@ -44,7 +45,11 @@ lock.
 On a terminal, more workstreams than fit on the screen are folded: those that are done
 are counted; what failed, runs or waits is always listed. --all lists everything.
 "outdated" marks work that is done, although something that it was made from has failed
-or runs again since; "runner plan --resume" tells what becomes of it.`,
+or runs again since; "runner plan --resume" tells what becomes of it.
+
+For each gate that waits for a person it shows what is judged: the files that changed
+since the work began, metrics beside those of the last complete session, and the
+verdicts of the gates around it.`,
 		Example: `  runner status PRD-009 --failed
   runner status PRD-009 --phase database`,
 		Args: cli.Arguments(0, 1),
@@ -84,6 +89,10 @@ func runStatus(ctx context.Context, env *cli.Environment, o statusOptions) error
 	}
 	findTakenBack(ctx, env, store, snap, &st)
 	seeCaller(env, store, snap, &st)
+	if of := snap.State; of != nil {
+		r := approval.Reader{Env: env, Store: store, State: of}
+		st.AddJudged(func(gate string) *show.Judged { return r.Find(ctx, of.Gate(gate)) })
+	}
 	var broken error
 	if st.HandWritten {
 		broken = handWrittenProblems(o.prd, snap.Document)

@@ -26,15 +26,15 @@ func TestApproveWithInputs(t *testing.T) {
 		shows []string
 	}{
 		"all": {
-			in: "a\nless text\nlong\n3\n", want: runner.Approve, given: map[string]state.Text{"feedback": "less text", "style": "long", "pages": "3"},
+			in: "y\nless text\nlong\n3\n", want: runner.Approve, given: map[string]state.Text{"feedback": "less text", "style": "long", "pages": "3"},
 			shows: []string{"feedback - what to change: ", "style (short|long) [short]: ", "pages (NUMBER): "},
 		},
 		"a default, and two that are asked for again": {
-			in: "a\n\nmore\n\nfew\n3\n", want: runner.Approve, given: map[string]state.Text{"feedback": "more", "style": "short", "pages": "3"},
+			in: "y\n\nmore\n\nfew\n3\n", want: runner.Approve, given: map[string]state.Text{"feedback": "more", "style": "short", "pages": "3"},
 			shows: []string{"Please answer again: a value is needed.", `Please answer again: pages is a number, such as 80 or 8.5, and cannot be "few".`},
 		},
-		"the input ends before the last one": {in: "a\nless\n\n", want: runner.Later},
-		"a rejection asks for none":          {in: "r\nno\n", want: runner.Reject},
+		"the input ends before the last one": {in: "y\nless\n\n", want: runner.Later},
+		"a rejection asks for none":          {in: "n\nno\n", want: runner.Reject},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -26,9 +26,25 @@ type Terminal struct {
 	color bool
 	hold  func() (release func()) // takes what changes off the screen while a question is there
 
+	// Guide shows what a gate judges that asks for an answer; nil: only its message is shown.
+	Guide Guide
+
 	// Discard forgets what was typed before a question was there, which can't be an answer to
 	// it. nil: nothing can be forgotten.
 	Discard func()
+}
+
+// Guide shows what a person judges who answers the question of a gate. It reads what is on record,
+// and says what it can't find out.
+type Guide interface {
+	// Facts returns what is judged, in a few lines.
+	Facts(ctx context.Context, q runner.Question) Painted
+	// Difference returns the differences of files since the work began.
+	Difference(ctx context.Context, q runner.Question) Painted
+	// Details returns all that is on record of the work, and the commands that show more.
+	Details(ctx context.Context, q runner.Question) Painted
+	// Later returns the command that gives the answer later.
+	Later(q runner.Question) string
 }
 
 // NewTerminal returns a Terminal that reads answers from in and writes questions to out,
@@ -108,38 +124,69 @@ func isYes(answer string) bool {
 	return strings.EqualFold(answer, "y") || strings.EqualFold(answer, "yes")
 }
 
+// The keys of the answers to the question of a gate.
+const (
+	keyYes        = "y"
+	keyNo         = "n"
+	keyDifference = "d"
+	keyView       = "v"
+	keyLater      = "l"
+)
+
 // Approve implements runner.Asker.
 func (t *Terminal) Approve(ctx context.Context, q runner.Question) (runner.Answer, error) {
+	var facts Painted
+	if t.Guide != nil { // before the screen is held, since it reads files
+		facts = t.Guide.Facts(ctx, q)
+	}
 	defer t.interrupt()()
 	later := runner.Answer{Verdict: runner.Later, By: t.by}
-	t.introduce(q)
+	t.introduce(q, facts)
 	if len(q.Approvers) > 0 && !slices.Contains(q.Approvers, t.by.User) {
 		t.printf("Only %s can answer; %s cannot.\n", OneLine(strings.Join(q.Approvers, " or ")), OneLine(t.by.User))
+		t.sayLater(q)
 		return later, nil
 	}
-	yes := Choice{"a", "approve"}
-	question := "(a)pprove, (r)eject, (l)ater: "
-	if q.Review {
-		yes = Choice{"c", "continue"}
-		question = "(c)ontinue, (r)eject, (l)ater: "
+	answer, err := t.answer(ctx, q, later)
+	if err == nil && answer.Verdict == runner.Later {
+		t.sayLater(q)
 	}
-	key, err := t.Choose(ctx, question, []Choice{yes, {"r", "reject"}, {"l", "later"}})
-	if errors.Is(err, ErrNoAnswer) {
-		return later, nil
-	}
-	if err != nil {
-		return later, err
-	}
-	switch key {
-	case yes.Key:
-		return t.approve(ctx, q, later)
-	case "r":
-		return t.reject(ctx, later)
-	}
-	return later, nil
+	return answer, err
 }
 
-func (t *Terminal) introduce(q runner.Question) {
+// answer asks until the user gives, refuses or postpones an answer, and shows meanwhile what the user
+// wants to see.
+func (t *Terminal) answer(ctx context.Context, q runner.Question, later runner.Answer) (runner.Answer, error) {
+	question := "(y)es, (n)o, (l)ater: "
+	choices := []Choice{{keyYes, "yes"}, {keyNo, "no"}, {keyLater, "later"}}
+	if t.Guide != nil {
+		question = "(y)es, (n)o, (d)ifference, (v)iew details, (l)ater: "
+		choices = []Choice{{keyYes, "yes"}, {keyNo, "no"}, {keyDifference, "difference"}, {keyView, "view"}, {keyLater, "later"}}
+	}
+	for {
+		key, err := t.Choose(ctx, question, choices)
+		switch {
+		case errors.Is(err, ErrNoAnswer):
+			return later, nil
+		case err != nil:
+			return later, err
+		}
+		switch key {
+		case keyYes:
+			return t.approve(ctx, q, later)
+		case keyNo:
+			return t.reject(ctx, later)
+		case keyDifference:
+			t.printf("%s\n", t.Guide.Difference(ctx, q))
+		case keyView:
+			t.printf("%s\n", t.Guide.Details(ctx, q))
+		default:
+			return later, nil
+		}
+	}
+}
+
+func (t *Terminal) introduce(q runner.Question, facts Painted) {
 	p := Page{color: t.color}
 	what := "waits for approval"
 	if q.Review {
@@ -149,7 +196,15 @@ func (t *Terminal) introduce(q runner.Question) {
 	if q.Message != "" {
 		p.Printf("  %s\n", q.Message)
 	}
+	p.Printf("%s", facts)
 	t.printf("%s", p.String())
+}
+
+// sayLater says how a question is answered that stays open.
+func (t *Terminal) sayLater(q runner.Question) {
+	if t.Guide != nil {
+		t.printf("To answer later: %s\n", OneLine(t.Guide.Later(q)))
+	}
 }
 
 func (t *Terminal) approve(ctx context.Context, q runner.Question, later runner.Answer) (runner.Answer, error) {
@@ -166,7 +221,7 @@ func (t *Terminal) approve(ctx context.Context, q runner.Question, later runner.
 }
 
 func (t *Terminal) reject(ctx context.Context, later runner.Answer) (runner.Answer, error) {
-	reason, err := t.askLine(ctx, "Why (what it judged will run again): ")
+	reason, err := t.askLine(ctx, "Why not (what it judged will run again; the reason may be empty): ")
 	if errors.Is(err, ErrNoAnswer) {
 		return later, nil
 	}

@@ -28,17 +28,18 @@ func TestApprove(t *testing.T) {
 		mustShow  string
 		mustShow2 string
 	}{
-		{"approve", "a\n", runner.Question{Gate: "sign-off (services)", Message: "Ship it?"}, runner.Approve, "", "sign-off (services)", "Ship it?"},
-		{"whole word", "Approve\n", runner.Question{Gate: "g"}, runner.Approve, "", "(a)pprove", ""},
-		{"reject", "r\nnot yet\n", runner.Question{Gate: "g"}, runner.Reject, "not yet", "", ""},
-		{"reject without an end", "r\nnot", runner.Question{Gate: "g"}, runner.Later, "", "", ""},
+		{"approve", "y\n", runner.Question{Gate: "sign-off (services)", Message: "Ship it?"}, runner.Approve, "", "sign-off (services)", "Ship it?"},
+		{"whole word", "Yes\n", runner.Question{Gate: "g"}, runner.Approve, "", "(y)es, (n)o, (l)ater: ", ""},
+		{"reject", "n\nnot yet\n", runner.Question{Gate: "g"}, runner.Reject, "not yet", "", ""},
+		{"reject without a reason", "n\n\n", runner.Question{Gate: "g"}, runner.Reject, "", "the reason may be empty", ""},
+		{"reject without an end", "no\nnot", runner.Question{Gate: "g"}, runner.Later, "", "", ""},
 		{"later", "l\n", runner.Question{Gate: "g"}, runner.Later, "", "", ""},
-		{"asked again", "yes\na\n", runner.Question{Gate: "g"}, runner.Approve, "", "Please type one of a, r, l.", ""},
+		{"asked again", "\nsure\nd\ny\n", runner.Question{Gate: "g"}, runner.Approve, "", "Please type one of y, n, l.\n(y)es, (n)o, (l)ater: Please type one of y, n, l.\n", ""},
 		{"end of input", "", runner.Question{Gate: "g"}, runner.Later, "", "", ""},
-		{"line never sent off", "a", runner.Question{Gate: "g"}, runner.Later, "", "", ""},
-		{"not an approver", "a\n", runner.Question{Gate: "g", Approvers: []string{"bob"}}, runner.Later, "", "Only bob can answer; alice cannot.", ""},
-		{"an approver", "a\n", runner.Question{Gate: "g", Approvers: []string{"bob", "alice"}}, runner.Approve, "", "", ""},
-		{"review", "c\n", runner.Question{Gate: "g", Review: true}, runner.Approve, "", "(c)ontinue", "passed"},
+		{"line never sent off", "y", runner.Question{Gate: "g"}, runner.Later, "", "", ""},
+		{"not an approver", "y\n", runner.Question{Gate: "g", Approvers: []string{"bob"}}, runner.Later, "", "Only bob can answer; alice cannot.", ""},
+		{"an approver", "y\n", runner.Question{Gate: "g", Approvers: []string{"bob", "alice"}}, runner.Approve, "", "", ""},
+		{"review", "y\n", runner.Question{Gate: "g", Review: true}, runner.Approve, "", "(y)es", "passed"},
 		{"hostile message", "l\n", runner.Question{Gate: "g", Message: "\x1b[2Jx"}, runner.Later, "", "  x\n", ""},
 	}
 	for _, tt := range tests {
@@ -54,6 +55,50 @@ func TestApprove(t *testing.T) {
 			}
 			if !strings.Contains(out.String(), tt.mustShow) || !strings.Contains(out.String(), tt.mustShow2) {
 				t.Errorf("shown:\n%s\nwant in it: %q, %q", out.String(), tt.mustShow, tt.mustShow2)
+			}
+		})
+	}
+}
+
+// guide stands for what a session has on record. It implements view.Guide.
+type guide struct{}
+
+func (guide) Facts(context.Context, runner.Question) view.Painted      { return "the facts\n" }
+func (guide) Difference(context.Context, runner.Question) view.Painted { return "the difference\n" }
+func (guide) Details(context.Context, runner.Question) view.Painted    { return "the details\n" }
+func (guide) Later(q runner.Question) string                           { return "runner approve PRD-001 " + q.Gate }
+
+// TestApproveWithGuide: what is judged is shown with the question, and more of it as often as the user
+// wants; looking is no answer.
+func TestApproveWithGuide(t *testing.T) {
+	t.Parallel()
+	const asks = "(y)es, (n)o, (d)ifference, (v)iew details, (l)ater: "
+	for _, tt := range []struct {
+		name, in string
+		want     runner.Verdict
+		shown    []string // in this order
+	}{
+		{"look, and approve", "d\nv\nd\nyes\n", runner.Approve, []string{"Ship it?", "the facts", asks, "the difference", asks, "the details", asks, "the difference", asks}},
+		{"look, and go away", "view\n", runner.Later, []string{"the facts", asks, "the details", asks, "To answer later: runner approve PRD-001 g"}},
+		{"later", "l\n", runner.Later, []string{"the facts", asks, "To answer later: runner approve PRD-001 g"}},
+		{"reject", "difference\nn\nugly\n", runner.Reject, []string{"the facts", "the difference", asks, "Why not"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			var out bytes.Buffer
+			term := terminal(strings.NewReader(tt.in), &out)
+			term.Guide = guide{}
+			got, err := term.Approve(t.Context(), runner.Question{Gate: "g", Message: "Ship it?"})
+			if err != nil || got.Verdict != tt.want {
+				t.Fatalf("%+v, %v, want %s", got, err, tt.want)
+			}
+			rest := out.String()
+			for _, text := range tt.shown {
+				_, after, found := strings.Cut(rest, text)
+				if !found {
+					t.Fatalf("%q is not shown, or too early:\n%s", text, out.String())
+				}
+				rest = after
 			}
 		})
 	}

@@ -49,14 +49,17 @@ type fact struct {
 }
 
 // facts writes facts below each other. Those without a value are left out.
-func (p *page) facts(list ...fact) {
+func (p *page) facts(list ...fact) { p.factsBelow("  ", list...) }
+
+// factsBelow writes facts with the given indentation.
+func (p *page) factsBelow(indent string, list ...fact) {
 	var rows [][]view.Cell
 	for _, f := range list {
 		if f.value != "" {
 			rows = append(rows, []view.Cell{{Text: f.name + ":"}, {Text: f.value, Style: f.style}})
 		}
 	}
-	p.Table("  ", rows)
+	p.Table(indent, rows)
 }
 
 // heading begins a section.

@@ -131,8 +131,9 @@ type waitingGate struct {
 	Approvers []string           `json:"approvers"`
 	AskedAt   *time.Time         `json:"asked_at,omitempty"`
 	ExpiresAt *time.Time         `json:"expires_at,omitempty"`
-	Inputs    []state.AskedInput `json:"inputs"` // what an approval must give
-	Review    bool               `json:"review"` // the gate has passed; the question is whether to continue
+	Inputs    []state.AskedInput `json:"inputs"`           // what an approval must give
+	Review    bool               `json:"review"`           // the gate has passed; the question is whether to continue
+	Judged    *Judged            `json:"judged,omitempty"` // nil: it was not looked at
 }
 
 // protection is the safety checkpoint of a workstream whose changes are neither committed
@@ -330,6 +331,13 @@ func (s *SessionStatus) addGates(list []*state.Gate) {
 	}
 }
 
+// AddJudged adds to each gate that waits what a person judges who answers it.
+func (s *SessionStatus) AddJudged(find func(gate string) *Judged) {
+	for i := range s.Waiting {
+		s.Waiting[i].Judged = find(s.Waiting[i].Gate)
+	}
+}
+
 // Awaits reports whether a gate waits for a person.
 func Awaits(g *state.Gate) bool {
 	return g.Status == state.Waiting || g.Status == state.Passed && g.Review
@@ -425,7 +433,7 @@ func (s SessionStatus) answers(cmdline advice.CommandLine, now time.Time) []stri
 	answers := []string{}
 	for _, q := range s.Waiting {
 		if q.ExpiresAt == nil || q.ExpiresAt.After(now) {
-			answers = append(answers, cmdline.Command("approve "+s.PRD+" "+text.ShellWord(q.Gate)+advice.InputFlags(q.Inputs)))
+			answers = append(answers, cmdline.Command(ApproveCommand(s.PRD, q.Gate, q.Inputs)))
 		}
 	}
 	if s.Pause != nil {
@@ -446,7 +454,7 @@ func answersOfCalls(cmdline advice.CommandLine, calls []state.PausedCall) []stri
 			commands = append(commands, cmdline.Command("status "+call.PRD))
 		}
 		for _, gate := range call.Gates {
-			commands = append(commands, cmdline.Command("approve "+call.PRD+" "+text.ShellWord(gate)+advice.InputFlags(call.Asks[gate])))
+			commands = append(commands, cmdline.Command(ApproveCommand(call.PRD, gate, call.Asks[gate])))
 		}
 	}
 	return commands

@@ -30,7 +30,7 @@ func Status(w io.Writer, cmdline advice.CommandLine, s SessionStatus, o StatusOp
 	p.facts(facts...)
 	if len(s.Phases) > 0 {
 		p.Printf("\n")
-		if around := len(facts) + len(s.Waiting) + len(s.Next); o.Rows > 0 {
+		if around := len(facts) + s.waitingRows() + len(s.Next); o.Rows > 0 {
 			o.Rows = max(1, o.Rows-around-statusHeadings)
 		}
 		s.writeTable(p, cmdline, o)
@@ -39,6 +39,7 @@ func Status(w io.Writer, cmdline advice.CommandLine, s SessionStatus, o StatusOp
 		p.heading("Waiting for a person")
 		for _, q := range s.Waiting {
 			p.Printf("  %s\n", p.Paint(view.Yellow, q.describe(o.Now)))
+			p.factsBelow("    ", q.judgedFacts()...)
 		}
 	}
 	if len(s.Next) > 0 {
@@ -48,6 +49,24 @@ func Status(w io.Writer, cmdline advice.CommandLine, s SessionStatus, o StatusOp
 		}
 	}
 	return p.end()
+}
+
+// judgedFacts returns what a person judges who answers the gate, and the command that shows the
+// difference.
+func (q waitingGate) judgedFacts() []fact {
+	if q.Judged == nil {
+		return nil
+	}
+	return append(q.Judged.facts(), fact{"Difference", string(q.Judged.Files.Difference), view.None})
+}
+
+// waitingRows returns how many rows the gates take that wait.
+func (s SessionStatus) waitingRows() int {
+	rows := len(s.Waiting)
+	for _, q := range s.Waiting {
+		rows += len(q.judgedFacts())
+	}
+	return rows
 }
 
 // statusHeadings is how many lines of a status are its title, headings and empty lines.
