@@ -109,6 +109,8 @@ func whyNoOutputs(st *state.State, named string) string {
 	switch {
 	case w == nil:
 		return "no workstream that has succeeded has set any"
+	case w.Phase() == nil:
+		return "the pipeline no longer has " + w.Name + ", and only what it has is shown"
 	case w.Status != state.Completed && w.Status != state.Succeeded:
 		return fmt.Sprintf("%s is %s; only what has succeeded has outputs", w.Name, w.Status)
 	}

@@ -105,7 +105,7 @@ func runStatus(ctx context.Context, env *cli.Environment, o statusOptions) error
 		return err
 	}
 	if !o.all {
-		shown.Rows = env.Rows(env.Stdout)
+		shown.Rows, shown.Columns = env.Rows(env.Stdout), env.Width(env.Stdout)
 	}
 	return errors.Join(show.Status(env.Stdout, env.CommandLine, st, shown), broken)
 }

@@ -135,11 +135,21 @@ func stepLines(changes []compare.StepChange) []string {
 			line += fmt.Sprintf(", attempts %d → %d", c.FromAttempts, c.ToAttempts)
 		}
 		if len(c.Changed) > 0 {
-			line += ", other " + strings.Join(c.Changed, ", ")
+			line += ", other " + strings.Join(componentsInWords(c.Changed), ", ")
 		}
 		lines = append(lines, line)
 	}
 	return lines
+}
+
+// componentsInWords says what of a workstream or of a gate differs.
+func componentsInWords(components []string) []string {
+	inWords := map[string]string{"upstream": "results of what it depends on", "judged": "files and values that it judges"}
+	list := make([]string, len(components))
+	for i, component := range components {
+		list[i] = cmp.Or(inWords[component], component)
+	}
+	return list
 }
 
 // artifactLines counts the changed artifacts of each workstream.

@@ -1,9 +1,12 @@
 package show
 
 import (
+	"bytes"
 	"io"
 	"regexp"
 	"strings"
+
+	"github.com/clipperhouse/displaywidth"
 
 	"prdrunner/cmd/runner/advice"
 	"prdrunner/runner/view"
@@ -94,6 +97,18 @@ func (p *page) paintMarks() []byte {
 		symbol := strings.Trim(string(found), "- ")
 		return []byte(strings.Replace(string(found), symbol, string(p.Paint(styleOfMark(symbol), symbol)), 1))
 	})
+}
+
+// rows returns how many rows of a screen with some columns the page takes; 0: a line is never too long.
+func (p *page) rows(columns int) int {
+	n := 0
+	for line := range bytes.Lines(p.Bytes()) {
+		n++
+		if width := displaywidth.String(view.Clean(string(line))); columns > 0 && width > columns {
+			n += (width - 1) / columns
+		}
+	}
+	return n
 }
 
 // end writes the page.

@@ -1,6 +1,7 @@
 package show
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -55,7 +56,7 @@ func SessionDiff(w io.Writer, r SessionDiffReport) error {
 	if r.Same && len(durations) == 0 {
 		b.WriteString("\nNothing differs.\n")
 	}
-	writeChanged(b, "Result", valueLines(r.State))
+	writeChanged(b, "Result", sessionLines(r.State))
 	writeChanged(b, "Decisions", valueLines(byName(r.Decisions)))
 	writeChanged(b, "Phases", stepLines(r.Phases))
 	writeChanged(b, "Workstreams", stepLines(r.Workstreams))
@@ -69,6 +70,34 @@ func SessionDiff(w io.Writer, r SessionDiffReport) error {
 // byName returns changes in the natural order of their names.
 func byName(changes []compare.ValueChange) []compare.ValueChange {
 	return slices.SortedStableFunc(slices.Values(changes), func(a, b compare.ValueChange) int { return view.CompareNatural(a.Name, b.Name) })
+}
+
+// sessionLines returns a line for each difference of what is on record of two sessions themselves. A digest
+// says only that something differs.
+func sessionLines(changes []compare.ValueChange) []string {
+	inWords := map[string]string{"current_step": "steps", "iteration_count": "iteration", "issue_labels": "labels of the issue"}
+	var lines []string
+	for _, c := range changes {
+		switch c.Name {
+		case "pipeline", "document", "issue":
+			lines = append(lines, "- "+digestLine(c))
+		default:
+			c.Name = cmp.Or(inWords[c.Name], c.Name)
+			lines = append(lines, valueLines([]compare.ValueChange{c})...)
+		}
+	}
+	return lines
+}
+
+// digestLine says that a file or the issue differs.
+func digestLine(c compare.ValueChange) string {
+	switch {
+	case c.From == nil:
+		return "only the second has the " + c.Name
+	case c.To == nil:
+		return "only the first has the " + c.Name
+	}
+	return "the " + c.Name + " has changed"
 }
 
 // line describes a session in one line.

@@ -27,6 +27,9 @@ func TestSessionDiff(t *testing.T) {
 	b := session("bbbbbbbb-1", 9, state.StatusComplete, 8000, map[string]state.Text{"url": "b\x1b[2J\nnext"})
 	b.State.Phases[0].Workstreams[1].Cached = &state.Cached{Session: "aaaaaaaa-1"}
 	b.State.Phases[0].Workstreams[3].Artifacts = []state.Artifact{{Path: "gen/x.go", Digest: "sha256:00"}}
+	a.State.Pipeline.Digest, b.State.Pipeline.Digest = "sha256:aa", "sha256:bb"
+	b.State.Document = &state.FileRef{Path: "PRD.md", Digest: "sha256:cc"}
+	b.State.Phases[0].Workstreams[0].Digest.Upstream = "sha256:dd"
 	h := show.NewHistoryReport(cmdline, at(20), "PRD-009", []show.PastSession{a, b})
 	differ := show.NewSessionDiffReport(h, h.Sessions[0], h.Sessions[1], a.State, b.State)
 	same := show.NewSessionDiffReport(h, h.Sessions[0], h.Sessions[0], a.State, a.State)

@@ -354,7 +354,7 @@ func (s SessionStatus) NextWith(cmdline advice.CommandLine, now time.Time, given
 func (s SessionStatus) nextCommands(cmdline advice.CommandLine, now time.Time) []string {
 	resume := s.resume(cmdline)
 	if s.Owner != nil {
-		return append(s.answers(cmdline, now), cmdline.Command("logs "+s.PRD+" -f"))
+		return append(s.answers(cmdline, now), cmdline.Command("watch "+s.PRD), cmdline.Command("logs "+s.PRD+" -f"))
 	}
 	if r := s.Rollback; r != nil { // both commands finish it, even if the session is complete
 		return []string{cmdline.Command(advice.RollbackCommand(s.PRD, r.To, r.Scope)), resume}

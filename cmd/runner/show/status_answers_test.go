@@ -107,6 +107,7 @@ func TestStatusAnswers(t *testing.T) {
 		inColour(shown("running", statuses[0].s, show.StatusOptions{})),
 		shown("larger than the screen", large, show.StatusOptions{Rows: 40}), inColour(shown("larger than the screen", large, show.StatusOptions{Rows: 40})),
 		shown("much larger than the screen", large, show.StatusOptions{Rows: 20}), shown("on a large screen", large, show.StatusOptions{Rows: 200}),
+		shown("on a large screen that is narrow", large, show.StatusOptions{Rows: 200, Columns: 12}), inColour(shown("on a screen as wide as the lines", large, show.StatusOptions{Rows: 200, Columns: 100})),
 		shown("what failed", large, show.StatusOptions{Failed: true}), shown("a phase", large, show.StatusOptions{Phase: "sum"}),
 		shown("nothing failed", statusOf(session(state.StatusPaused), nil, nil), show.StatusOptions{Failed: true}), asJSON("larger than the screen", large.Outdated),
 	)

@@ -44,7 +44,7 @@ func TestNextAction(t *testing.T) {
 		want  []string
 	}{
 		{"initialized", checkpoint.Snapshot{Current: reader.Current{State: with(state.StatusInitialized, state.Pending)}}, "initialized", []string{resume}},
-		{"running", checkpoint.Snapshot{Current: reader.Current{State: killed}, Owner: &disk.Holder{}}, "in_progress", []string{"runner logs PRD-009 -f"}},
+		{"running", checkpoint.Snapshot{Current: reader.Current{State: killed}, Owner: &disk.Holder{}}, "in_progress", []string{"runner watch PRD-009", "runner logs PRD-009 -f"}},
 		{"killed", checkpoint.Snapshot{Current: reader.Current{State: killed}}, "killed", []string{resume}},
 		{"killed in what must happen only once", checkpoint.Snapshot{Current: reader.Current{State: once}}, "killed",
 			[]string{`runner resolve PRD-009 'service["a"]' --done`, `runner resolve PRD-009 'service["a"]' --rerun`, resume}},

@@ -16,24 +16,45 @@ import (
 
 // StatusOptions says how the status of a session is shown.
 type StatusOptions struct {
-	Now    time.Time
-	Rows   int    // of the screen; a table with more rows has what is done as counts. 0: it lists everything
-	Failed bool   // list only what failed
-	Phase  string // list only this phase; "": all
+	Now     time.Time
+	Rows    int    // that the answer may take on the screen; if it needs more, the table has what is done as counts. 0: it lists everything
+	Columns int    // of the screen; a longer line takes several rows. 0: each line takes one
+	Failed  bool   // list only what failed
+	Phase   string // list only this phase; "": all
 }
 
-// Status shows the status of a session.
+// folding says which rows of a table are only counted.
+type folding int
+
+const (
+	foldNothing folding = iota
+	foldDone            // what is done
+	foldPending         // also what is to come
+)
+
+// folds reports whether a row is only counted.
+func (f folding) folds(row statusRow) bool {
+	return f >= foldDone && row.done || f >= foldPending && row.pending
+}
+
+// Status shows the status of a session. If it does not fit on the screen, the workstreams that are done are
+// only counted, and, if that is not enough, those that are to come.
 func Status(w io.Writer, cmdline advice.CommandLine, s SessionStatus, o StatusOptions) error {
+	p := s.page(w, cmdline, o, foldNothing)
+	for fold := foldDone; o.Rows > 0 && p.rows(o.Columns) > o.Rows && fold <= foldPending; fold++ {
+		p = s.page(w, cmdline, o, fold)
+	}
+	return p.end()
+}
+
+// page returns the page that shows the status.
+func (s SessionStatus) page(w io.Writer, cmdline advice.CommandLine, o StatusOptions, fold folding) *page {
 	p := newPage(w)
 	p.title("", view.Named(s.PRD, s.Title))
-	facts := s.facts(cmdline, o)
-	p.facts(facts...)
+	p.facts(s.facts(cmdline, o)...)
 	if len(s.Phases) > 0 {
 		p.Printf("\n")
-		if around := len(facts) + s.waitingRows() + len(s.Next); o.Rows > 0 {
-			o.Rows = max(1, o.Rows-around-statusHeadings)
-		}
-		s.writeTable(p, cmdline, o)
+		s.writeTable(p, cmdline, o, fold)
 	}
 	if len(s.Waiting) > 0 {
 		p.heading("Waiting for a person")
@@ -48,7 +69,7 @@ func Status(w io.Writer, cmdline advice.CommandLine, s SessionStatus, o StatusOp
 			p.Printf("  %s\n", n)
 		}
 	}
-	return p.end()
+	return p
 }
 
 // judgedFacts returns what a person judges who answers the gate, and the command that shows the
@@ -59,18 +80,6 @@ func (q waitingGate) judgedFacts() []fact {
 	}
 	return append(q.Judged.facts(), fact{"Difference", string(q.Judged.Files.Difference), view.None})
 }
-
-// waitingRows returns how many rows the gates take that wait.
-func (s SessionStatus) waitingRows() int {
-	rows := len(s.Waiting)
-	for _, q := range s.Waiting {
-		rows += len(q.judgedFacts())
-	}
-	return rows
-}
-
-// statusHeadings is how many lines of a status are its title, headings and empty lines.
-const statusHeadings = 8
 
 // StatusTable shows a table of all sessions.
 func StatusTable(w io.Writer, now time.Time, list []SessionStatus) error {
@@ -255,130 +264,6 @@ func InterruptedImport(cmdline advice.CommandLine, p *disk.PendingImport) string
 	return fmt.Sprintf("from %s was cut short: files may be missing; %s or the next command that changes the session finishes it", ArchiveName(p), cmdline.Localize(advice.ImportAgain(p)))
 }
 
-// facts returns the lines above the table.
-func (s SessionStatus) facts(cmdline advice.CommandLine, o StatusOptions) []fact {
-	now := o.Now
-	var rows []fact
-	addIn := func(style view.Style, name, value string) {
-		if value != "" {
-			rows = append(rows, fact{name, value, style})
-		}
-	}
-	add := func(name, value string) { addIn(view.None, name, value) }
-	addIn(s.style(), "Status", s.statusText())
-	if s.Session != "" {
-		add("Session", fmt.Sprintf("%s, begun %s", state.ShortSession(s.Session), when(now, s.CreatedAt)))
-		if from := s.BeganFrom; from != nil {
-			add("Begun from", fmt.Sprintf("session %s, complete since %s", state.ShortSession(from.Session), when(now, from.At)))
-		}
-		add("Phase", s.currentPhase())
-		add("Done", s.Counts.String())
-	}
-	if s.Owner != nil {
-		add("Runner", fmt.Sprintf("pid %d on %s, since %s", s.Owner.PID, s.Owner.Host, when(now, s.Owner.Since)))
-	}
-	if s.Killed {
-		add("Runner", view.WasKilled)
-	}
-	if len(s.Alive) > 0 {
-		alive := make([]string, len(s.Alive))
-		for i, p := range s.Alive {
-			alive[i] = p.String()
-		}
-		add("Still running", strings.Join(alive, ", ")+": the next command that changes the session ends it first")
-	}
-	running := make([]string, len(s.Running))
-	for i, r := range s.Running {
-		running[i] = r.Name
-		if r.Since != nil && s.Owner != nil {
-			running[i] += " for " + view.Duration(now.Sub(*r.Since))
-		}
-	}
-	add("Running", strings.Join(running, ", "))
-	retrying := make([]string, len(s.Retrying))
-	for i, r := range s.Retrying {
-		retrying[i] = r.describe(now)
-	}
-	addIn(view.Yellow, "To be retried", strings.Join(retrying, "; "))
-	for _, service := range s.Services {
-		if service.Running && s.Owner != nil {
-			add("Service", describeService(service))
-		}
-	}
-	most := mostFailures
-	if o.Failed {
-		most = -1
-	}
-	for _, failure := range s.failureLines(cmdline, most) {
-		addIn(view.Red, "Error", failure)
-	}
-	for _, f := range state.AllowedFailures(s.Phases) {
-		addIn(view.Yellow, "Failed, allowed", view.Summary(f))
-	}
-	if s.Pause != nil {
-		addIn(view.Yellow, "Paused", view.Waits(*s.Pause))
-	}
-	if s.Interrupted != "" {
-		addIn(view.Yellow, "Interrupted", "by "+s.Interrupted)
-	}
-	add("Last gate", s.LastGate)
-	if s.Issue != nil {
-		add("Issue", describeIssue(s.Issue))
-	}
-	if s.Review != nil {
-		add("Review", s.Review.Describe())
-	}
-	for _, member := range memberLines(s.Team) {
-		add("Agent", member)
-	}
-	add("Spent", s.Spent.String())
-	for _, p := range s.Phases {
-		if by := p.Spent.String(); by != "" && len(s.Phases) > 1 {
-			add("Spent in "+p.Name, by)
-		}
-	}
-	for _, matter := range openMatters(&s.Ledgers) {
-		add("Reported", matter)
-	}
-	if c := s.LastCheckpoint; c != nil {
-		add("Last checkpoint", fmt.Sprintf("%s (%s, %s)", c.ID, c.Trigger, view.Ago(now, c.CreatedAt)))
-	}
-	if p := s.Import; p != nil {
-		add("Import", InterruptedImport(cmdline, p))
-	}
-	if r := s.Rollback; r != nil {
-		addIn(view.Yellow, "Rollback", InterruptedRollback(r))
-	}
-	for _, p := range s.Protections {
-		switch {
-		case p.RollbackDue:
-			add("Rollback due", fmt.Sprintf("%s to %s; the next command that changes the session does it first", p.Workstream, p.Checkpoint))
-		case !p.RolledBack:
-			add("Protected", fmt.Sprintf("%s by %s, until its gates have passed", p.Workstream, p.Checkpoint))
-		}
-	}
-	for _, t := range s.TakenBack {
-		stale := fmt.Sprintf("the rollback of %s on %s took back %s of this session: %s",
-			t.PRD, t.At.UTC().Format(time.DateTime), view.Plural(len(t.Files), "artifact"), someFiles(t.Files))
-		if t.Safety != "" {
-			stale += "; `" + cmdline.Command("checkpoint rollback "+t.PRD+" "+t.Safety) + "` puts them back"
-		}
-		addIn(view.Yellow, "Stale", stale)
-	}
-	if f := s.Finishes; f != nil {
-		add("Refused", string(f.Refused))
-		add("Edited since", editedSummary(f.Edited))
-	}
-	if h := s.Hooks; h != nil {
-		add("Hooks", PendingHooks(h)+" did not end; the next build runs them again")
-	}
-	if s.TornBytes > 0 {
-		add("Journal", fmt.Sprintf("its last %d bytes are an unfinished write; the next build moves them to a file of their own", s.TornBytes))
-	}
-	add("Rescue copy", string(s.RescuePath))
-	return rows
-}
-
 // describeService describes a service that runs.
 func describeService(s state.Service) string {
 	if s.Ready {
@@ -471,29 +356,15 @@ func statusOf(w *state.Workstream) string {
 	return fmt.Sprintf("%s, %s from session %s of %s", w.Status, view.Reused, state.ShortSession(w.Session), w.EndedAt.UTC().Format(time.DateOnly))
 }
 
-// writeTable writes the workstreams and gates of the session. If they don't fit on the screen,
-// those that are done are only counted, and, if that is not enough, those that are to come.
-func (s SessionStatus) writeTable(p *page, cmdline advice.CommandLine, o StatusOptions) {
-	fold := func(row statusRow) bool { return false }
+// writeTable writes the workstreams and gates of the session. Those that are folded are only counted.
+func (s SessionStatus) writeTable(p *page, cmdline advice.CommandLine, o StatusOptions, fold folding) {
 	rows := s.rows(o)
-	if o.Rows > 0 && len(rows) > o.Rows {
-		fold = func(row statusRow) bool { return row.done }
-		done := 0
-		for _, row := range rows {
-			if row.done {
-				done++
-			}
-		}
-		if len(rows)-done > o.Rows {
-			fold = func(row statusRow) bool { return row.done || row.pending }
-		}
-	}
 	table := [][]view.Cell{cells("PHASE", "WORKSTREAM", "STATUS", "ATTEMPTS", "TIME", "GATES")}
 	folded := 0
 	for len(rows) > 0 {
 		phase, counts := rows[0].phase, foldedRows{}
 		for len(rows) > 0 && rows[0].phase == phase {
-			if fold(rows[0]) {
+			if fold.folds(rows[0]) {
 				counts.add(rows[0])
 				folded++
 			} else {

@@ -1,0 +1,165 @@
+package show
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"prdrunner/checkpoint/state"
+	"prdrunner/cmd/runner/advice"
+	"prdrunner/runner/view"
+)
+
+// factList collects facts. Those without a value are left out.
+type factList []fact
+
+func (l *factList) add(name, value string) { l.addIn(view.None, name, value) }
+
+func (l *factList) addIn(style view.Style, name, value string) {
+	if value != "" {
+		*l = append(*l, fact{name, value, style})
+	}
+}
+
+// facts returns the lines above the table.
+func (s SessionStatus) facts(cmdline advice.CommandLine, o StatusOptions) []fact {
+	var l factList
+	s.addSession(&l, o.Now)
+	s.addRunning(&l, o.Now)
+	s.addStopped(&l, cmdline, o)
+	s.addLedgers(&l)
+	if c := s.LastCheckpoint; c != nil {
+		l.add("Last checkpoint", fmt.Sprintf("%s (%s, %s)", c.ID, c.Trigger, view.Ago(o.Now, c.CreatedAt)))
+	}
+	s.addUnfinished(&l, cmdline)
+	return l
+}
+
+// addSession adds which session it is, and how far it has come.
+func (s SessionStatus) addSession(l *factList, now time.Time) {
+	l.addIn(s.style(), "Status", s.statusText())
+	if s.Session == "" {
+		return
+	}
+	l.add("Session", fmt.Sprintf("%s, begun %s", state.ShortSession(s.Session), when(now, s.CreatedAt)))
+	if from := s.BeganFrom; from != nil {
+		l.add("Begun from", fmt.Sprintf("session %s, complete since %s", state.ShortSession(from.Session), when(now, from.At)))
+	}
+	l.add("Phase", s.currentPhase())
+	l.add("Done", s.Counts.String())
+}
+
+// addRunning adds who runs the session, and what runs.
+func (s SessionStatus) addRunning(l *factList, now time.Time) {
+	if s.Owner != nil {
+		l.add("Runner", fmt.Sprintf("pid %d on %s, since %s", s.Owner.PID, s.Owner.Host, when(now, s.Owner.Since)))
+	}
+	if s.Killed {
+		l.add("Runner", view.WasKilled)
+	}
+	if len(s.Alive) > 0 {
+		alive := make([]string, len(s.Alive))
+		for i, p := range s.Alive {
+			alive[i] = p.String()
+		}
+		l.add("Still running", strings.Join(alive, ", ")+": the next command that changes the session ends it first")
+	}
+	running := make([]string, len(s.Running))
+	for i, r := range s.Running {
+		running[i] = r.Name
+		if r.Since != nil && s.Owner != nil {
+			running[i] += " for " + view.Duration(now.Sub(*r.Since))
+		}
+	}
+	l.add("Running", strings.Join(running, ", "))
+	retrying := make([]string, len(s.Retrying))
+	for i, r := range s.Retrying {
+		retrying[i] = r.describe(now)
+	}
+	l.addIn(view.Yellow, "To be retried", strings.Join(retrying, "; "))
+	for _, service := range s.Services {
+		if service.Running && s.Owner != nil {
+			l.add("Service", describeService(service))
+		}
+	}
+}
+
+// addStopped adds what failed, and why the session waits.
+func (s SessionStatus) addStopped(l *factList, cmdline advice.CommandLine, o StatusOptions) {
+	most := mostFailures
+	if o.Failed {
+		most = -1
+	}
+	for _, failure := range s.failureLines(cmdline, most) {
+		l.addIn(view.Red, "Error", failure)
+	}
+	for _, f := range state.AllowedFailures(s.Phases) {
+		l.addIn(view.Yellow, "Failed, allowed", view.Summary(f))
+	}
+	if s.Pause != nil {
+		l.addIn(view.Yellow, "Paused", view.Waits(*s.Pause))
+	}
+	if s.Interrupted != "" {
+		l.addIn(view.Yellow, "Interrupted", "by "+s.Interrupted)
+	}
+	l.add("Last gate", s.LastGate)
+}
+
+// addLedgers adds what the session is about, who works on it, and what they reported.
+func (s SessionStatus) addLedgers(l *factList) {
+	if s.Issue != nil {
+		l.add("Issue", describeIssue(s.Issue))
+	}
+	if s.Review != nil {
+		l.add("Review", s.Review.Describe())
+	}
+	for _, member := range memberLines(s.Team) {
+		l.add("Agent", member)
+	}
+	l.add("Spent", s.Spent.String())
+	for _, p := range s.Phases {
+		if by := p.Spent.String(); by != "" && len(s.Phases) > 1 {
+			l.add("Spent in "+p.Name, by)
+		}
+	}
+	for _, matter := range openMatters(&s.Ledgers) {
+		l.add("Reported", matter)
+	}
+}
+
+// addUnfinished adds what was begun and not finished, and what other commands have left.
+func (s SessionStatus) addUnfinished(l *factList, cmdline advice.CommandLine) {
+	if p := s.Import; p != nil {
+		l.add("Import", InterruptedImport(cmdline, p))
+	}
+	if r := s.Rollback; r != nil {
+		l.addIn(view.Yellow, "Rollback", InterruptedRollback(r))
+	}
+	for _, p := range s.Protections {
+		switch {
+		case p.RollbackDue:
+			l.add("Rollback due", fmt.Sprintf("%s to %s; the next command that changes the session does it first", p.Workstream, p.Checkpoint))
+		case !p.RolledBack:
+			l.add("Protected", fmt.Sprintf("%s by %s, until its gates have passed", p.Workstream, p.Checkpoint))
+		}
+	}
+	for _, t := range s.TakenBack {
+		stale := fmt.Sprintf("the rollback of %s on %s took back %s of this session: %s",
+			t.PRD, t.At.UTC().Format(time.DateTime), view.Plural(len(t.Files), "artifact"), someFiles(t.Files))
+		if t.Safety != "" {
+			stale += "; `" + cmdline.Command("checkpoint rollback "+t.PRD+" "+t.Safety) + "` puts them back"
+		}
+		l.addIn(view.Yellow, "Stale", stale)
+	}
+	if f := s.Finishes; f != nil {
+		l.add("Refused", string(f.Refused))
+		l.add("Edited since", editedSummary(f.Edited))
+	}
+	if h := s.Hooks; h != nil {
+		l.add("Hooks", PendingHooks(h)+" did not end; the next build runs them again")
+	}
+	if s.TornBytes > 0 {
+		l.add("Journal", fmt.Sprintf("its last %d bytes are an unfinished write; the next build moves them to a file of their own", s.TornBytes))
+	}
+	l.add("Rescue copy", string(s.RescuePath))
+}
