@@ -15,8 +15,9 @@ const maxLine = 1 << 20
 type lines struct {
 	out    io.Writer
 	match  *regexp.Regexp // nil: every line
-	prefix func() string  // nil: none
+	prefix func() string  // called when a line begins; nil: none
 	begun  []byte         // of a line whose end has not come
+	before string         // its prefix
 }
 
 // Write implements io.Writer. What it is given is the end of a log only when Close is called.
@@ -30,17 +31,29 @@ func (l *lines) Write(b []byte) (int, error) {
 		line := b[:i]
 		if len(l.begun) > 0 {
 			line = append(l.begun, line...)
+		} else {
+			l.begin()
 		}
 		if err := l.print(line); err != nil {
 			return 0, err
 		}
 		l.begun, b = l.begun[:0], b[i+1:]
 	}
+	if len(l.begun) == 0 && len(b) > 0 {
+		l.begin()
+	}
 	l.begun = append(l.begun, b...)
 	if len(l.begun) >= maxLine {
 		return n, l.Close()
 	}
 	return n, nil
+}
+
+// begin takes note of the prefix of a line: of one that says when the line was read, its beginning counts.
+func (l *lines) begin() {
+	if l.prefix != nil {
+		l.before = l.prefix()
+	}
 }
 
 // Close prints a line that has no end.
@@ -57,11 +70,7 @@ func (l *lines) print(line []byte) error {
 	if l.match != nil && !matches(l.match, line) {
 		return nil
 	}
-	var b []byte
-	if l.prefix != nil {
-		b = append(b, l.prefix()...)
-	}
-	b = append(append(b, line...), '\n')
+	b := append(append([]byte(l.before), line...), '\n')
 	_, err := l.out.Write(b)
 	return err
 }
