@@ -199,7 +199,7 @@ type build struct {
 	saved    *plan.Plan // the plan of --plan, nil without it
 	options  buildOptions
 	caller   *state.Caller       // the workstream that calls the pipeline; nil: none
-	sinks    []view.View         // what the run is written to, besides the screen
+	sinks    []buildSink         // what the run is written to, besides the screen
 	tracer   *trace.Tracer       // nil: the run is not traced
 	session  *checkpoint.Session // nil before it is locked
 	complete *state.State        // of a session in which nothing is to be done; nil: something is

@@ -30,6 +30,12 @@ type sinkFile struct {
 	name *string
 }
 
+// buildSink writes the run to a file, besides the screen.
+type buildSink struct {
+	view.View
+	from string // the flag or the variable that names the file
+}
+
 func (o *sinkOptions) addFlags(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	o.ci = string(ci.Auto)
@@ -99,15 +105,16 @@ func (b *build) openSinks() error {
 		if err := refuseOwnFile(b.env, b.Setup, *f.name, "what --"+string(f.kind)+" asks for"); err != nil {
 			return err
 		}
-		if err := b.openSink(f.kind, path, false); err != nil {
+		if err := b.openSink(f.kind, path, "--"+string(f.kind), false); err != nil {
 			return err
 		}
 	}
 	job := b.options.sinks.job(b.env)
-	return errors.Join(b.openSink(sink.Summary, job.Summary, true), b.openSink(sink.Result, job.Result, true))
+	return errors.Join(b.openSink(sink.Summary, job.Summary, ci.SummaryVariable, true), b.openSink(sink.Result, job.Result, ci.ResultVariable, true))
 }
 
-func (b *build) openSink(k sink.Kind, path string, appends bool) error {
+// openSink opens a file that the run is written to. from is the flag or the variable that names it.
+func (b *build) openSink(k sink.Kind, path, from string, appends bool) error {
 	if path == "" {
 		return nil
 	}
@@ -117,13 +124,13 @@ func (b *build) openSink(k sink.Kind, path string, appends bool) error {
 		Append: appends, Stream: b.options.stream,
 	})
 	if foreign := (*sink.ForeignError)(nil); errors.As(err, &foreign) {
-		return advice.With(advice.Usagef("--%s: %v", k, err), "name another file, or remove that one first")
+		return advice.With(advice.Usagef("%s: %v", from, err), "name another file, or remove that one first")
 	}
 	if err != nil {
-		fmt.Fprintf(b.env.Stderr, "Warning: --%s: %v\n", k, err)
+		fmt.Fprintf(b.env.Stderr, "Warning: %s: %v\n", from, err)
 		return nil
 	}
-	b.sinks = append(b.sinks, s)
+	b.sinks = append(b.sinks, buildSink{s, from})
 	return nil
 }
 
@@ -169,7 +176,7 @@ func (b *build) closeSinks() {
 	for _, s := range b.sinks {
 		s.Close()
 		if err := s.Err(); err != nil {
-			fmt.Fprintf(b.env.Stderr, "Warning: the run was not affected, but %v\n", err)
+			fmt.Fprintf(b.env.Stderr, "Warning: %s: the run was not affected, but %v\n", s.from, err)
 		}
 	}
 }

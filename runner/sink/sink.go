@@ -92,9 +92,6 @@ func Open(k Kind, path string, o Options) (view.View, error) {
 	if to, err := filepath.EvalSymlinks(path); err == nil && !isStream(path) {
 		path = to
 	}
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		return nil, fmt.Errorf("write %s: %w", path, err)
-	}
 	form := forms(k)
 	if !o.Append {
 		if err := checkReplaced(k, path, form.opening); err != nil {
@@ -223,8 +220,19 @@ func (r *report) Err() error { return r.err }
 // Close implements view.View.
 func (r *report) Close() {}
 
+// makeDirectory makes the directory of a file that is about to be written.
+func makeDirectory(path string) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	return nil
+}
+
 // replace writes a file, whole or not at all.
 func replace(path string, data []byte) error {
+	if err := makeDirectory(path); err != nil {
+		return err
+	}
 	temp, err := os.OpenFile(store.TempName(path), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	if err != nil {
 		return fmt.Errorf("write %s: %w", path, err)
@@ -245,6 +253,9 @@ func replace(path string, data []byte) error {
 
 // appendTo adds lines to the end of a file. A last line without an end is ended first.
 func appendTo(path string, data []byte) error {
+	if err := makeDirectory(path); err != nil {
+		return err
+	}
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o644)
 	if err != nil {
 		return fmt.Errorf("write %s: %w", path, err)
@@ -293,6 +304,9 @@ type lazyFile struct {
 func (f *lazyFile) Write(b []byte) (int, error) {
 	if f.file == nil {
 		if err := checkReplaced(f.kind, f.path, f.opening); err != nil {
+			return 0, err
+		}
+		if err := makeDirectory(f.path); err != nil {
 			return 0, err
 		}
 		file, err := os.OpenFile(f.path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o644)

@@ -47,6 +47,12 @@ type Job struct {
 	Summary, Result string
 }
 
+// The variables in which GitHub names the files of Job.
+const (
+	SummaryVariable = "GITHUB_STEP_SUMMARY"
+	ResultVariable  = "GITHUB_OUTPUT"
+)
+
 // marks are variables that systems set: one that is set by no other, and the directory of the
 // checkout.
 type marks struct {
@@ -72,7 +78,7 @@ func Detect(system System, workspace string, lookup func(variable string) string
 		}
 	}
 	if job.System == GitHub {
-		job.Summary, job.Result = lookup("GITHUB_STEP_SUMMARY"), lookup("GITHUB_OUTPUT")
+		job.Summary, job.Result = lookup(SummaryVariable), lookup(ResultVariable)
 	}
 	return job
 }
