@@ -8,11 +8,14 @@ import (
 	"flag"
 	"io"
 	"io/fs"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/klauspost/compress/zstd"
@@ -294,6 +297,23 @@ func (s *secretRun) run(cmd *exec.Cmd, want ...int) {
 	}
 }
 
+// receiveTraces has the builds send traces to a server that examines them. The function that it returns says
+// how many messages have come.
+func (s *secretRun) receiveTraces() (received func() int64) {
+	var n atomic.Int64
+	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			s.t.Error(err)
+		}
+		n.Add(1)
+		s.look("the trace that a build sends", body)
+	}))
+	s.t.Cleanup(server.Close)
+	s.env = append(s.env, "OTEL_EXPORTER_OTLP_ENDPOINT="+server.URL)
+	return n.Load
+}
+
 // look reports every needle that data contains.
 func (s *secretRun) look(where string, data []byte) {
 	s.t.Helper()
@@ -309,6 +329,7 @@ func (s *secretRun) look(where string, data []byte) {
 func (s *secretRun) everyCommand() {
 	s.t.Helper()
 	said := "because of " + s.value
+	traces := s.receiveTraces()
 	for _, step := range []struct {
 		args []string
 		exit int
@@ -324,7 +345,12 @@ func (s *secretRun) everyCommand() {
 	} {
 		s.run(s.command(s.binary, step.args...), step.exit)
 	}
+	if traces() == 0 {
+		s.t.Error("no build has sent a trace")
+	}
 	for _, line := range []string{
+		"why PRD-001 prints", "why PRD-001 prints --json", "why PRD-001 given", "why PRD-001 once --json", "outputs PRD-001", "outputs PRD-001 --json", "outputs PRD-001 gives token",
+		"history PRD-001 --json", "diff PRD-001 latest latest", "watch PRD-001 --all", "watch PRD-001 --output json",
 		"status", "status PRD-001", "status PRD-001 --json", "plan PRD-001 --resume", "plan PRD-001 --resume --json", "logs PRD-001", "logs PRD-001 prints --raw",
 		"logs PRD-001 prints --attempt 1", "logs PRD-001 reads", "checkpoint list PRD-001", "checkpoint list PRD-001 --json", "checkpoint show PRD-001 1 --json", "checkpoint show PRD-001",
 		"checkpoint diff PRD-001 1 latest", "checkpoint diff PRD-001 1 latest --json", "checkpoint validate PRD-001 --deep", "graph PRD-001", "validate PRD-001 --json", "config", "plan PRD-001 --resume -o plan.json",
