@@ -136,6 +136,12 @@ func (l *loop) handleNextEvent(inbox <-chan time.Time) {
 		l.recorder.Flush()
 	case signal := <-l.opts.Interrupts:
 		l.interrupt(signal)
+	case request := <-l.opts.Requests:
+		l.handleRequest(request, func(refusal error) {
+			if refusal != nil {
+				l.warnUser(refusal.Error())
+			}
+		})
 	case <-inbox:
 		l.handleRequests()
 	case <-l.cancelled:

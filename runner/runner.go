@@ -130,6 +130,9 @@ type Options struct {
 	// Interrupts delivers the names of signals that ask Runner to stop. On the first,
 	// Runner makes a checkpoint and stops; on the second, it stops at once.
 	Interrupts <-chan string
+	// Requests delivers what the user of this process asks for while it runs, as other processes
+	// ask through the inbox of the session. nil: nothing.
+	Requests <-chan checkpoint.Request
 }
 
 func (o Options) withDefaults() Options {

@@ -163,7 +163,7 @@ func runBuildWith(ctx context.Context, env *cli.Environment, cfg *config.Config,
 	if err := refuseOwnFile(env, setup, o.plan, "a plan"); err != nil {
 		return err
 	}
-	b := &build{env: env, cfg: cfg, Setup: setup, person: env.Terminal(), saved: saved, options: o}
+	b := &build{env: env, cfg: cfg, Setup: setup, person: env.Terminal(), saved: saved, options: o, requests: make(chan checkpoint.Request, 1)}
 	if err := b.openSinks(); err != nil {
 		return err
 	}
@@ -198,11 +198,12 @@ type build struct {
 	start    begin.Start
 	saved    *plan.Plan // the plan of --plan, nil without it
 	options  buildOptions
-	caller   *state.Caller       // the workstream that calls the pipeline; nil: none
-	sinks    []buildSink         // what the run is written to, besides the screen
-	tracer   *trace.Tracer       // nil: the run is not traced
-	session  *checkpoint.Session // nil before it is locked
-	complete *state.State        // of a session in which nothing is to be done; nil: something is
+	caller   *state.Caller           // the workstream that calls the pipeline; nil: none
+	requests chan checkpoint.Request // what the user asks the run for with keys
+	sinks    []buildSink             // what the run is written to, besides the screen
+	tracer   *trace.Tracer           // nil: the run is not traced
+	session  *checkpoint.Session     // nil before it is locked
+	complete *state.State            // of a session in which nothing is to be done; nil: something is
 }
 
 // newStarter returns what decides how this build begins.
@@ -274,12 +275,13 @@ func (b *build) runEngine(ctx context.Context, session *checkpoint.Session) (end
 	}
 	defer func() { err = errors.Join(err, x.Close()) }()
 	b.openTracer()
-	shown := b.newView()
+	shown, restore := b.newView()
+	defer restore()
 	defer b.share(shown)()
 	defer shown.Close()
 	o := load.EngineOptions(b.env, b.cfg, b.Pipeline, b.Store, b.Files)
 	o.Session, o.Executor, o.Views, o.Mask, o.Interrupts = session, x.executor, b.views(shown, session), b.Masker.String, x.interrupts
-	o.Hide = b.Hide
+	o.Hide, o.Requests = b.Hide, b.requests
 	if b.tracer != nil {
 		o.Tracer = b.tracer
 	}
@@ -456,18 +458,37 @@ func (b *build) heartbeat() time.Duration {
 	return b.options.heartbeat
 }
 
-func (b *build) newView() view.View {
+// newView returns the view of the run. The caller calls restore when it is closed.
+func (b *build) newView() (shown view.View, restore func()) {
 	logs := b.Store.Layout().LogsDir(b.Pipeline.ID)
-	return view.New(view.Mode(b.env.Options.Output), view.Options{
+	mode, screen := view.Mode(b.env.Options.Output), cli.LiveTerminal{Close: func() {}}
+	if mode == view.Auto {
+		screen = b.env.LiveTerminal(b.env.Stdout)
+	}
+	return view.New(mode, view.Options{
 		Out:       b.env.Stdout.Raw,
 		Logs:      view.Logs{Dir: logs, Name: b.env.Display(logs)},
 		Now:       b.env.Now,
 		Color:     b.env.Color(b.env.Stdout),
-		Size:      b.env.TerminalSize(b.env.Stdout),
+		Size:      screen.Size,
+		Control:   screen.Control,
+		Pause:     b.askToPause,
 		Verbose:   b.options.verbose,
 		Stream:    b.streams(),
 		Heartbeat: b.heartbeat(),
 		Typical:   b.typicalTimes,
 		Markup:    b.markup(),
-	})
+	}), screen.Close
+}
+
+// askToPause asks the run to pause at the next boundary, as the command pause does. The user has pressed a key.
+func (b *build) askToPause() {
+	request := checkpoint.Request{PRD: b.Pipeline.ID, Verb: checkpoint.VerbPause, By: b.env.Actor(), At: b.env.Now()}
+	select {
+	case b.requests <- request:
+		if err := b.Store.Audit(checkpoint.AuditRecord{By: request.By, What: string(request.Verb), PRD: request.PRD, Result: "done"}); err != nil {
+			b.env.Logger().Warn("the audit log could not be written", "error", err)
+		}
+	default: // an earlier key has asked
+	}
 }

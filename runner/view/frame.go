@@ -30,14 +30,18 @@ type frame struct {
 	height   int // of the terminal, in rows
 	color    bool
 	stopping *runner.Stopping // after a signal
+	pauses   bool             // the user can ask for a pause
 	asked    bool             // for what steps wait for
 	left     string           // how long the run still takes; "": not known
+	keys     *keyboard        // nil: none
 	// lastLine returns the last line of output of a step, "" if there is none.
 	lastLine func(progress.Active) string
 }
 
 // stepRow is what the row of one step says, or that of several instances of one workstream.
 type stepRow struct {
+	id      string          // the same in each frame
+	of      progress.Active // the step, or one of the instances
 	mark    string
 	style   Style // of the mark
 	name    string
@@ -63,6 +67,9 @@ func (f *frame) rows() []row {
 		rows = append(rows, f.outsideRow())
 	}
 	steps, more := f.stepRows(active)
+	if f.keys != nil {
+		f.keys.take(steps)
+	}
 	names := 0
 	for _, s := range steps {
 		names = max(names, displaywidth.String(OneLine(s.name)))
@@ -83,6 +90,14 @@ func (f *frame) rows() []row {
 	if ahead := f.aheadRow(); ahead != "" && f.stopping == nil && !f.progress.Over() && len(rows) < f.height-2 {
 		w := f.row()
 		w.add(Dim, ahead)
+		rows = append(rows, w.row())
+	}
+	if f.asked && len(rows) < f.height-2 {
+		w := f.row()
+		if f.pauses {
+			w.add(Bold, pauseHelp)
+		}
+		w.add(Bold, keyHelp)
 		rows = append(rows, w.row())
 	}
 	return rows
@@ -260,7 +275,7 @@ func urgency(a progress.Active) int {
 }
 
 func (f *frame) activeRow(a progress.Active) stepRow {
-	r := stepRow{mark: "●", style: Green, name: a.Name, clock: clock(f.now.Sub(a.Since))}
+	r := stepRow{id: a.Log, of: a, mark: "●", style: Green, name: a.Name, clock: clock(f.now.Sub(a.Since))}
 	if a.Attempt > 1 && (a.Activity == progress.Working || a.Activity == progress.Retrying) {
 		r.details = append(r.details, fmt.Sprintf("attempt %d", a.Attempt))
 	}
@@ -300,7 +315,7 @@ func (f *frame) foldedRow(group []progress.Active) stepRow {
 		}
 	}
 	r := f.activeRow(first)
-	r.name, r.details = first.Block+"[…]", []string{fmt.Sprintf("%d instances", len(group))}
+	r.id, r.name, r.details = fmt.Sprint(first.Block, "[] ", first.Activity), first.Block+"[…]", []string{fmt.Sprintf("%d instances", len(group))}
 	switch first.Activity {
 	case progress.Judging:
 		r.details[0] += " are being judged"
@@ -317,10 +332,14 @@ func (f *frame) foldedRow(group []progress.Active) stepRow {
 // writeStep writes the row of a step, with its name in a column of the given width.
 func (f *frame) writeStep(s stepRow, names int) row {
 	w := f.row()
-	w.add(None, "  ")
+	style, pointer := None, "  "
+	if f.keys != nil && s.id == f.keys.selected {
+		style, pointer = Bold, "› "
+	}
+	w.add(style, pointer)
 	w.add(s.style, s.mark)
 	w.add(None, " ")
-	w.add(None, cut(OneLine(s.name), names))
+	w.add(style, cut(OneLine(s.name), names))
 	w.to(markColumns + names + 2)
 	w.add(Dim, s.clock)
 	w.to(w.used + w.gap + max(0, clockColumns-len(s.clock)))

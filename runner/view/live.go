@@ -35,11 +35,17 @@ type live struct {
 	lastLines map[string]lastLine // by the name of the log
 	changed   bool                // the next frame differs from the last one
 	shown     time.Time
-	holds     int              // the questions and messages of others that are on the screen
+	holds     int // the questions and messages of others that are on the screen
+	lent      int // how many of them are questions, which have the keyboard
+	keys      keyboard
+	release   func()           // ends the hold of a process that is stopped; nil: it was not stopped by a key
 	stopping  *runner.Stopping // after a signal
 	ended     bool
 
-	left      left             // what is left of the run
+	left left // what is left of the run
+
+	control Control // of the terminal; called with mu locked
+	pause   func()  // see Options
 
 	stop    func() // ends the goroutine that draws
 	reading sync.WaitGroup
@@ -54,7 +60,10 @@ type lastLine struct {
 }
 
 func newLive(o Options) *live {
-	v := &live{size: o.Size, now: o.Now, plain: newPlain(o), lastLines: map[string]lastLine{}, left: left{read: o.Typical}, stop: func() {}}
+	v := &live{size: o.Size, now: o.Now, plain: newPlain(o), lastLines: map[string]lastLine{}, left: left{read: o.Typical}, control: o.Control, pause: o.Pause, stop: func() {}}
+	if v.control == nil {
+		v.control = noControl{}
+	}
 	v.context, v.cancel = context.WithCancel(context.Background())
 	v.screen.out, v.plain.framed = &v.plain.out, true
 	return v
@@ -80,6 +89,7 @@ func (v *live) tick() (next time.Duration) {
 	if v.left.due(v.now()) {
 		v.reading.Go(v.readTypical)
 	}
+	v.typed()
 	if v.changed || v.now().Sub(v.shown) >= clockInterval {
 		v.draw()
 	}
@@ -150,6 +160,7 @@ func (v *live) End(e runner.Ending) {
 	v.ended = true
 	v.plain.printEnd(e)
 	v.draw()
+	v.control.Give()
 }
 
 // Close implements View.
@@ -160,6 +171,7 @@ func (v *live) Close() {
 	v.ended = true
 	v.plain.closeStream()
 	v.draw()
+	v.control.Give()
 }
 
 // Err implements View.
@@ -192,7 +204,8 @@ func (v *live) draw() {
 	case v.ended || columns == 0 && v.holds == 0:
 		v.show(nil, columns)
 	case v.holds == 0:
-		f := frame{progress: v.plain.progress, now: v.now(), width: columns, height: rows, color: v.plain.page.color, stopping: v.stopping, lastLine: v.readLastLine}
+		v.control.Take()
+		f := frame{progress: v.plain.progress, now: v.now(), width: columns, height: rows, color: v.plain.page.color, stopping: v.stopping, lastLine: v.readLastLine, asked: v.keys.help, pauses: v.pause != nil, keys: &v.keys}
 		f.left = v.left.describe(f.progress, f.now)
 		v.show(f.rows(), columns)
 		maps.DeleteFunc(v.lastLines, func(_ string, l lastLine) bool { return f.now.Sub(l.read) > 2*clockInterval }) // no row shows it now

@@ -32,6 +32,9 @@ type Terminal struct {
 	// Discard forgets what was typed before a question was there, which can't be an answer to
 	// it. nil: nothing can be forgotten.
 	Discard func()
+	// Ready waits until a line can be read without waiting, or ctx ends, so that a question that is given
+	// up leaves nothing behind that reads. nil: reading a line waits, and can't be given up.
+	Ready func(ctx context.Context) error
 }
 
 // Guide shows what a person judges who answers the question of a gate. It reads what is on record,
@@ -53,8 +56,14 @@ func NewTerminal(in io.Reader, out io.Writer, by state.Actor, color bool) *Termi
 	return &Terminal{out: out, lines: lines{in: bufio.NewReader(in)}, by: by, color: color, hold: func() func() { return func() {} }}
 }
 
-// Share makes the terminal hold a view while it asks a question on the same screen.
-func (t *Terminal) Share(h Holder) { t.hold = h.Hold }
+// Share makes the terminal hold a view while it asks a question on the same screen. A view that is a Lender lends
+// it the keyboard, too.
+func (t *Terminal) Share(h Holder) {
+	t.hold = h.Hold
+	if l, ok := h.(Lender); ok {
+		t.hold = l.Lend
+	}
+}
 
 // Choice is an answer that Choose offers.
 type Choice struct {
@@ -292,10 +301,11 @@ func (t *Terminal) Say(text string) { t.printf("%s", Clean(text)) }
 // interrupt holds the view for a question that comes up during a run, until the returned function
 // is called.
 func (t *Terminal) interrupt() (end func()) {
+	end = t.hold()
 	if t.Discard != nil {
 		t.Discard()
 	}
-	return t.hold()
+	return end
 }
 
 func (t *Terminal) printf(format string, args ...any) {
@@ -304,7 +314,7 @@ func (t *Terminal) printf(format string, args ...any) {
 
 func (t *Terminal) askLine(ctx context.Context, question string) (string, error) {
 	t.printf("%s", question)
-	answer, err := t.lines.readLine(ctx)
+	answer, err := t.lines.readLine(ctx, t.Ready)
 	if err != nil {
 		fmt.Fprintln(t.out)
 		return "", err
@@ -312,9 +322,9 @@ func (t *Terminal) askLine(ctx context.Context, question string) (string, error)
 	return strings.TrimSpace(answer), nil
 }
 
-// lines reads lines, and lets a caller stop waiting. A read from a terminal cannot be
-// interrupted, so that the line for an abandoned question stays pending. It answers the
-// next question only if it was typed after that question.
+// lines reads lines, and lets a caller stop waiting. Where it is not known whether a line is there, a
+// read cannot be interrupted, so that the line for an abandoned question stays pending. It
+// answers the next question only if it was typed after that question.
 type lines struct {
 	in      *bufio.Reader
 	pending chan line
@@ -325,7 +335,12 @@ type line struct {
 	err  error
 }
 
-func (l *lines) readLine(ctx context.Context) (string, error) {
+func (l *lines) readLine(ctx context.Context, ready func(context.Context) error) (string, error) {
+	if ready != nil && l.in.Buffered() == 0 {
+		if err := ready(ctx); err != nil {
+			return "", err
+		}
+	}
 	if l.pending != nil {
 		select {
 		case got := <-l.pending:

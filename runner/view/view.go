@@ -41,6 +41,11 @@ type Options struct {
 	// Size returns the size of the terminal that Out is, 0 while it belongs to another program.
 	// nil: Out is none on which the cursor can be moved.
 	Size func() (columns, rows int)
+	// Control is the keyboard of that terminal; nil: there is none, and no key stops this process.
+	Control Control
+	// Pause asks the run to pause at its next boundary; nil: it can't be asked. The view
+	// calls it in a goroutine of its own.
+	Pause func()
 	// Heartbeat is after how long without output a plain view says what goes on; 0: never.
 	Heartbeat time.Duration
 	// Typical returns how long workstreams take, by name, as earlier sessions say. The live view calls it in
@@ -97,6 +102,17 @@ type Holder interface {
 	// Hold takes the frame off the screen. The view writes nothing more until release is
 	// called.
 	Hold() (release func())
+}
+
+// Lender is implemented by views that read the keyboard, and lend it to a question.
+type Lender interface {
+	Holder
+	// Lend holds the view as Hold does, and gives the keyboard back as the view found it, until
+	// giveBack is called. What others write meanwhile comes after that: see Defer.
+	Lend() (giveBack func())
+	// Defer takes text that another would write to the screen while a question is open. It reports
+	// false if none is: then the other writes the text.
+	Defer(text []byte) bool
 }
 
 // New returns a view of the given mode.

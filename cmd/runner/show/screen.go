@@ -21,13 +21,30 @@ type Screen struct {
 
 	mu      sync.Mutex
 	hold    func() (release func()) // nil: nothing on the screen changes
+	later   func(text []byte) bool  // takes text that must not be on the screen now; nil: nothing does
 	cleaner *view.Cleaner
 	neutral func(line string) string // nil: lines stay as they are
 	written bool                     // something was written with Write
 }
 
 // NewScreen returns a screen that writes to raw.
-func NewScreen(raw io.Writer) *Screen { return &Screen{Raw: raw, cleaner: view.NewRevealer(raw)} }
+func NewScreen(raw io.Writer) *Screen {
+	s := &Screen{Raw: raw}
+	s.cleaner = view.NewRevealer(now{s})
+	return s
+}
+
+// now writes harmless text to the screen, or leaves it to the view with which the screen is shared while a question
+// is open there. The caller holds the screen's mu.
+type now struct{ screen *Screen }
+
+// Write implements io.Writer.
+func (n now) Write(b []byte) (int, error) {
+	if n.screen.later != nil && n.screen.later(b) {
+		return len(b), nil
+	}
+	return n.screen.Raw.Write(b)
+}
 
 // Write implements io.Writer. Several goroutines may call it at once.
 func (s *Screen) Write(b []byte) (int, error) {
@@ -88,10 +105,13 @@ func (s *Screen) Share(h view.Holder) (end func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.hold = h.Hold
+	if l, ok := h.(view.Lender); ok {
+		s.later = l.Defer
+	}
 	return func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		s.hold = nil
+		s.hold, s.later = nil, nil
 	}
 }
 
@@ -107,7 +127,7 @@ func (u unchanged) Write(b []byte) (int, error) {
 	if u.screen.hold != nil {
 		defer u.screen.hold()()
 	}
-	return u.screen.Raw.Write(b)
+	return now(u).Write(b)
 }
 
 // Used reports whether something was written with Write.

@@ -120,7 +120,9 @@ func (w *watcher) showLast(ctx context.Context, on bool) error {
 		o.Past = w.runs.state().Seq
 	}
 	if on {
-		o.Size, o.Heartbeat = w.env.TerminalSize(w.env.Stdout), w.heartbeat()
+		screen := w.env.LiveTerminal(w.env.Stdout)
+		defer screen.Close()
+		o.Size, o.Control, o.Heartbeat = screen.Size, screen.Control, w.heartbeat()
 	}
 	v := w.newView(o)
 	defer v.Close()
