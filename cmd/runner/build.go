@@ -122,7 +122,10 @@ func runBuild(ctx context.Context, env *cli.Environment, o buildOptions) error {
 		return runPlan(ctx, env, planOptions{pipeline: o.pipeline, selection: o.selection, resume: o.resume, noCache: o.fresh, json: env.Options.Output == string(view.JSON)})
 	}
 	collectForBuild()
+	env.Neutral = nil // --ci chooses the system
+	env.Stderr.Neutralize(nil)
 	if m := o.sinks.job(env).Markup(env.Now); m != nil {
+		env.Neutral = m.Neutral
 		env.Stderr.Neutralize(m.Neutral)
 		env.Annotate = func(d *hcl.Diagnostic) string { return annotation(m, d) }
 	}

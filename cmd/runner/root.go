@@ -49,6 +49,7 @@ directory.
 			if err := env.Begin(cmd); err != nil {
 				return err
 			}
+			neutralizeForCI(env, cmd)
 			env.Signals.ResumeWith(env.Command(cli.WithoutText(cmd, args)))
 			return maskFreeText(env, cmd, args)
 		},

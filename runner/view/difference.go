@@ -10,25 +10,23 @@ import (
 // maxDiffLines is the number of lines that are shown of a difference.
 const maxDiffLines = 40
 
-// WriteConflicts prints edited artifacts, each with its difference.
-func WriteConflicts(w io.Writer, conflicts []plan.Conflict, color bool) error {
-	p := Page{color: color}
+// WriteConflicts prints edited artifacts, each with its difference, on a page, and writes it.
+func WriteConflicts(w io.Writer, conflicts []plan.Conflict, p *Page) error {
 	for i, c := range conflicts {
 		if i == maxListed {
 			p.Printf("… and %d more\n", len(conflicts)-maxListed)
 			break
 		}
 		p.Printf("%s %s (%s) was edited: %s → %s\n", p.Paint(Yellow, "!"), c.Path, c.Workstream, ShortDigest(c.Recorded), conflictSummary(c))
-		writeDifference(&p, string(c.Difference))
+		writeDifference(p, string(c.Difference))
 	}
 	_, err := w.Write(p.Bytes())
 	return err
 }
 
-// WriteStale prints what changed outside the steps, with its difference.
-func WriteStale(w io.Writer, s plan.Stale, color bool) error {
-	p := Page{color: color}
-	writeStale(&p, s)
+// WriteStale prints what changed outside the steps, with its difference, on a page, and writes it.
+func WriteStale(w io.Writer, s plan.Stale, p *Page) error {
+	writeStale(p, s)
 	_, err := w.Write(p.Bytes())
 	return err
 }

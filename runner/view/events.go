@@ -145,12 +145,12 @@ func (v *plain) printCompleted(e state.WorkstreamCompleted) {
 	delete(v.began, e.Workstream)
 	v.printDone("  ", v.titled(e.Workstream), made, summary)
 	if known && work.Cached == nil {
-		v.printLog(disk.LogName(e.Workstream, work.Attempt))
+		v.printLog(disk.LogName(e.Workstream, work.Attempt), false)
 	}
 }
 
 // printLog prints the end of a log, folded, where the log of a CI system can fold.
-func (v *plain) printLog(name string) {
+func (v *plain) printLog(name string, failed bool) {
 	if v.markup == nil || v.stream != nil { // the output was shown while it came
 		return
 	}
@@ -161,7 +161,7 @@ func (v *plain) printLog(name string) {
 	if text == "" {
 		return
 	}
-	begin, end := v.markup.Fold(v.page.oneLine("output: " + filepath.Join(v.logs.Name, name)))
+	begin, end := v.markup.Fold(v.page.oneLine("output: "+filepath.Join(v.logs.Name, name)), failed)
 	v.page.WriteString(begin + "\n")
 	for line := range strings.Lines(text) {
 		v.page.Printf("      %s %s\n", v.page.Paint(Dim, "│"), line)

@@ -66,7 +66,7 @@ func (v *plain) printTail(log string) {
 		v.page.Printf("      %s %s\n", v.page.Paint(Dim, "│"), line)
 	}
 	if len(lines) == tailLines { // there may be more
-		v.printLog(log)
+		v.printLog(log, true)
 	}
 }
 

@@ -27,7 +27,7 @@ type jsonView struct {
 }
 
 func newJSON(o Options) *jsonView {
-	v := &jsonView{out: output{w: o.Out}, now: o.Now, markup: o.Markup != nil}
+	v := &jsonView{out: output{w: o.Out}, now: o.Now, markup: o.Markup != nil || o.Neutral != nil}
 	if o.Stream {
 		v.stream = stream.New(o.Logs.Dir)
 	}

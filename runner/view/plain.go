@@ -65,6 +65,7 @@ func newPlain(o Options) *plain {
 	if o.Stream {
 		v.stream = stream.New(o.Logs.Dir)
 	}
+	v.page.neutral = o.Neutral
 	if v.markup != nil {
 		v.page.neutral = v.markup.Neutral
 	}

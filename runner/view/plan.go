@@ -16,12 +16,14 @@ type PlanOptions struct {
 	Color bool
 	Rows  int    // of the screen; a plan with more has what is kept or skipped as counts. 0: it shows all
 	All   string // the command that shows all
+	// Neutral changes a text so that a CI system takes no part of it for a command; nil: it stays as it is.
+	Neutral func(text string) string
 }
 
 // WritePlan prints a plan: every step with its decision and reason, the changes, and the
 // counts.
 func WritePlan(w io.Writer, plan *plan.Plan, o PlanOptions) error {
-	p := Page{color: o.Color}
+	p := Page{color: o.Color, neutral: o.Neutral}
 	writePlan(&p, plan, nil)
 	if o.Rows > 0 && bytes.Count(p.Bytes(), []byte("\n")) > o.Rows {
 		p.Reset()

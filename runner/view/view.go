@@ -57,13 +57,16 @@ type Options struct {
 	Past uint64
 	// Markup is what the log of a CI system has besides plain text; nil: nothing.
 	Markup Markup
+	// Neutral changes a text so that a CI system takes no part of it for a command, as that of Markup
+	// does, for a view without markup; nil: it stays as it is.
+	Neutral func(text string) string
 }
 
 // Markup writes what a CI system reads in the log of a job.
 type Markup interface {
 	// Fold returns the lines before and after a part of the log that is shown folded, under a
-	// title in one line. The second may be "".
-	Fold(title string) (begin, end string)
+	// title in one line. The second may be "". What failed is shown unfolded, where that can be said.
+	Fold(title string, failed bool) (begin, end string)
 	// Annotate returns the line that shows a failure at its place in the sources, "" if the
 	// system has none.
 	Annotate(as Severity, f state.Failure) string

@@ -53,7 +53,7 @@ func Explain(env *cli.Environment, st *state.State, prd string, command func(fla
 			text.ShellWord(gone.Branch), gone.Commit, resume, command(" --fresh")))
 	case errors.As(err, &stale):
 		if stale.Stale.Difference != "" {
-			err = errors.Join(err, view.WriteStale(env.Stderr.Raw, stale.Stale, env.Color(env.Stderr)))
+			err = errors.Join(err, view.WriteStale(env.Stderr.Raw, stale.Stale, view.NewPage(env.Color(env.Stderr), env.Neutral)))
 		}
 		if st == nil {
 			resume = command("")
@@ -62,10 +62,10 @@ func Explain(env *cli.Environment, st *state.State, prd string, command func(fla
 	case advice.IsA[*runner.UnkeptError](err):
 		return advice.With(err, "move it away; what is missing is restored, or made again")
 	case errors.As(err, &conflict) && conflict.Rerun:
-		err = errors.Join(err, view.WriteConflicts(env.Stderr.Raw, conflict.Conflicts, env.Color(env.Stderr)))
+		err = errors.Join(err, view.WriteConflicts(env.Stderr.Raw, conflict.Conflicts, view.NewPage(env.Color(env.Stderr), env.Neutral)))
 		return advice.With(err, decideConflict(resume, "restore")+" makes its files again, and a checkpoint keeps the edit")
 	case errors.As(err, &conflict):
-		err = errors.Join(err, view.WriteConflicts(env.Stderr.Raw, conflict.Conflicts, env.Color(env.Stderr)))
+		err = errors.Join(err, view.WriteConflicts(env.Stderr.Raw, conflict.Conflicts, view.NewPage(env.Color(env.Stderr), env.Neutral)))
 		return advice.With(err, decideConflict(resume, "keep")+" takes the files as they are, "+decideConflict(resume, "restore")+" puts them back as they were")
 	case errors.As(err, &missing):
 		return makeAgain(st, missing, resume, err)

@@ -45,6 +45,11 @@ type Job struct {
 	// Summary and Result are the files in which the system takes the summary and the result of
 	// a step, "" if there are none. They are added to.
 	Summary, Result string
+	// Exports is the script that the system's shell reads before each later step, "" if there is
+	// none. It is added to.
+	Exports string
+	// Agent says that the job can ask the agent of Buildkite to show a summary and keep values.
+	Agent bool
 }
 
 // The variables in which GitHub names the files of Job.
@@ -77,8 +82,16 @@ func Detect(system System, workspace string, lookup func(variable string) string
 			break
 		}
 	}
-	if job.System == GitHub {
+	switch job.System {
+	case GitHub:
 		job.Summary, job.Result = lookup(SummaryVariable), lookup(ResultVariable)
+	case CircleCI: // elsewhere BASH_ENV may be a file of the user
+		if lookup("CIRCLECI") == "true" {
+			job.Exports = lookup("BASH_ENV")
+		}
+	case Buildkite:
+		job.Agent = lookup("BUILDKITE") == "true"
+	case Auto, None, GitLab, Jenkins:
 	}
 	return job
 }
@@ -110,7 +123,7 @@ func (j Job) Markup(now func() time.Time) view.Markup {
 type github struct{ below string }
 
 // Fold implements view.Markup.
-func (github) Fold(title string) (begin, end string) {
+func (github) Fold(title string, _ bool) (begin, end string) {
 	return "::group::" + escapeData(title), "::endgroup::"
 }
 
@@ -162,7 +175,7 @@ type gitlab struct {
 }
 
 // Fold implements view.Markup.
-func (g *gitlab) Fold(title string) (begin, end string) {
+func (g *gitlab) Fold(title string, _ bool) (begin, end string) {
 	g.folds++
 	at, name := g.now().Unix(), fmt.Sprintf("runner_%d", g.folds)
 	return fmt.Sprintf("\x1b[0Ksection_start:%d:%s[collapsed=true]\r\x1b[0K%s", at, name, title),
@@ -180,7 +193,12 @@ func (*gitlab) Neutral(text string) string { return text }
 type buildkite struct{}
 
 // Fold implements view.Markup. A group ends where the next one begins, and +++ shows it unfolded.
-func (buildkite) Fold(title string) (begin, end string) { return "--- " + title, "+++ Runner" }
+func (buildkite) Fold(title string, failed bool) (begin, end string) {
+	if failed {
+		return "+++ " + title, "+++ Runner"
+	}
+	return "--- " + title, "+++ Runner"
+}
 
 // Annotate implements view.Markup.
 func (buildkite) Annotate(view.Severity, state.Failure) string { return "" }

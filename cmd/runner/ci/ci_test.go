@@ -28,9 +28,12 @@ func TestDetect(t *testing.T) {
 		"CI alone":  {ci.Auto, map[string]string{"CI": "true"}, ci.Job{System: ci.Auto}},
 		"not so":    {ci.Auto, map[string]string{"GITHUB_ACTIONS": "false"}, ci.Job{System: ci.Auto}},
 		"gitlab":    {ci.Auto, map[string]string{"GITLAB_CI": "true", "CI_PROJECT_DIR": "/src"}, ci.Job{System: ci.GitLab, Below: "pay/api"}},
-		"buildkite": {ci.Auto, map[string]string{"BUILDKITE": "true", "BUILDKITE_BUILD_CHECKOUT_PATH": "/src/pay"}, ci.Job{System: ci.Buildkite, Below: "api"}},
+		"buildkite": {ci.Auto, map[string]string{"BUILDKITE": "true", "BUILDKITE_BUILD_CHECKOUT_PATH": "/src/pay"}, ci.Job{System: ci.Buildkite, Below: "api", Agent: true}},
 		"jenkins":   {ci.Auto, map[string]string{"JENKINS_URL": "http://ci", "WORKSPACE": "/elsewhere"}, ci.Job{System: ci.Jenkins}},
 		"circleci":  {ci.Auto, map[string]string{"CIRCLECI": "true", "CIRCLE_WORKING_DIRECTORY": "~/project"}, ci.Job{System: ci.CircleCI}},
+		"exports":   {ci.Auto, map[string]string{"CIRCLECI": "true", "BASH_ENV": "/tmp/env"}, ci.Job{System: ci.CircleCI, Exports: "/tmp/env"}},
+		"at home":   {ci.CircleCI, map[string]string{"BASH_ENV": "/home/me/.bashrc"}, ci.Job{System: ci.CircleCI}},
+		"no agent":  {ci.Buildkite, nil, ci.Job{System: ci.Buildkite}},
 		"github": {
 			ci.Auto, map[string]string{"GITHUB_ACTIONS": "true", "GITHUB_WORKSPACE": "/src/pay/api", "GITHUB_STEP_SUMMARY": "/s", "GITHUB_OUTPUT": "/o"},
 			ci.Job{System: ci.GitHub, Summary: "/s", Result: "/o"},
@@ -102,12 +105,15 @@ func TestMarkup(t *testing.T) {
 		{ci.Job{System: ci.Buildkite}, "--- 100%", "+++ Runner", ""},
 	} {
 		m := tt.job.Markup(now)
-		if begin, end := m.Fold("100%"); begin != tt.begin || end != tt.end {
+		if begin, end := m.Fold("100%", false); begin != tt.begin || end != tt.end {
 			t.Errorf("%s folds with %q and %q", tt.job.System, begin, end)
 		}
 		if say := m.Annotate(view.Error, failure); say != tt.say {
 			t.Errorf("%s annotates with %q, want %q", tt.job.System, say, tt.say)
 		}
+	}
+	if begin, _ := (ci.Job{System: ci.Buildkite}).Markup(now).Fold("lint", true); begin != "+++ lint" {
+		t.Errorf("what failed is folded with %q", begin)
 	}
 	if say := (ci.Job{System: ci.GitHub}).Markup(now).Annotate(view.Warning, state.Failure{Message: "::x"}); say != "::warning::::x" {
 		t.Errorf("without a place: %q", say)

@@ -73,6 +73,9 @@ type Environment struct {
 	// Annotate returns the line that shows a diagnostic at its place in the sources, "" if it has none.
 	// nil: nothing that reads the output does that.
 	Annotate func(d *hcl.Diagnostic) string
+	// Neutral changes a text in one line so that the CI system that runs Runner takes no part of it for
+	// a command. nil: nothing is changed.
+	Neutral func(text string) string
 }
 
 // Options are the flags that every command takes.

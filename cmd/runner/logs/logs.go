@@ -52,7 +52,8 @@ of them in the order of the pipeline. The name of a workstream with for_each sta
 for all its instances. service.NAME is the output of a service, and hook.failed.1
 that of the first hook for the event failed. If an attempt took the result of an
 earlier run from the cache, print the output of that run. On a terminal, control
-characters are made harmless, unless --raw is given.
+characters are made harmless, and so are, in the log of a CI system, lines that it would
+take for commands, unless --raw is given or the output goes to a file.
 
 --follow also prints what is added while the session runs, and the attempts that
 begin; each line has the name of its log, unless you name one. It ends when the run
@@ -88,7 +89,7 @@ read it, and a dash if the line was there before.`,
 	flags.StringVar(&o.grep, "grep", "", "print only lines that match the regular expression `REGEXP`")
 	flags.StringVar(&o.since, "since", "", "print the attempts that ended since `TIME` or run, such as 5m, 2026-01-31 or 2026-01-31T15:04:05 (UTC)")
 	flags.BoolVarP(&o.timestamps, "timestamps", "t", false, "print the times of attempts, and while following when each line was read")
-	flags.BoolVar(&o.raw, "raw", false, "print every byte unchanged, even on a terminal")
+	flags.BoolVar(&o.raw, "raw", false, "print every byte unchanged, even on a terminal and in the log of a CI system")
 	cmd.MarkFlagsMutuallyExclusive("failed", "follow")
 	cmd.MarkFlagsMutuallyExclusive("failed", "attempt")
 	cmd.MarkFlagsMutuallyExclusive("failed", "since")
@@ -154,7 +155,7 @@ const maxNames = 24
 // newPrinter checks the flags, and returns a printer without a session.
 func newPrinter(env *cli.Environment, o options) (*printer, error) {
 	p := &printer{
-		env: env, prd: o.prd, raw: o.raw || !env.IsTerminal(env.Stdout), tail: all, timestamps: o.timestamps, following: o.follow,
+		env: env, prd: o.prd, raw: o.raw || !env.IsTerminal(env.Stdout) && env.Neutral == nil, tail: all, timestamps: o.timestamps, following: o.follow,
 		page: &headed{out: env.Stdout.Raw}, now: env.Now,
 	}
 	if o.attempt < 0 || o.attempt > 0 && o.step == "" {

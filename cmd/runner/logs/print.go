@@ -192,7 +192,15 @@ func (s span) String() string {
 // stamp returns the time before a line, while logs are followed.
 func (p *printer) writer(a selected, stamp func() string) io.WriteCloser {
 	to := p.page.under(p.heading(a))
+	inCI := !p.raw && p.env.Neutral != nil
+	if inCI {
+		to = view.Neutralizer{W: to, Change: p.env.Neutral}
+	}
 	if byLine := p.prefixed() || p.match != nil || p.timestamps && p.following; !byLine {
+		if inCI { // what a line begins with decides
+			l := &lines{out: to}
+			return p.cleaned(l, l)
+		}
 		return p.cleaned(to, nil)
 	}
 	name := ""

@@ -1,7 +1,6 @@
 package show
 
 import (
-	"bytes"
 	"io"
 	"sync"
 
@@ -55,7 +54,7 @@ func (s *Screen) Write(b []byte) (int, error) {
 		defer s.hold()()
 	}
 	if s.neutral != nil {
-		return s.writeNeutral(b)
+		return view.Neutralizer{W: s.cleaner, Change: s.neutral}.Write(b)
 	}
 	return s.cleaner.Write(b)
 }
@@ -82,21 +81,6 @@ func (s *Screen) neutralizer() func(line string) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.neutral
-}
-
-func (s *Screen) writeNeutral(b []byte) (int, error) {
-	var changed []byte
-	for line := range bytes.Lines(b) {
-		text, newline := bytes.CutSuffix(line, []byte("\n"))
-		changed = append(changed, s.neutral(string(text))...)
-		if newline {
-			changed = append(changed, '\n')
-		}
-	}
-	if _, err := s.cleaner.Write(changed); err != nil {
-		return 0, err
-	}
-	return len(b), nil
 }
 
 // Share makes the screen hold a view while something is written on the same terminal, until

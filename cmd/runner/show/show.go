@@ -17,6 +17,7 @@
 package show
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -42,6 +43,9 @@ func joined(list []state.Text) string {
 
 // JSON writes the one JSON object that a command prints with --json.
 func JSON(w io.Writer, v any) error {
+	if s, ok := w.(*Screen); ok && s.neutralizer() != nil {
+		w = jsonInCI{w}
+	}
 	enc := json.NewEncoder(view.JSONCleaner{W: w})
 	enc.SetEscapeHTML(false)
 	enc.SetIndent("", "  ")
@@ -49,6 +53,18 @@ func JSON(w io.Writer, v any) error {
 		return fmt.Errorf("write JSON: %w", err)
 	}
 	return nil
+}
+
+// jsonInCI is a writer for JSON in the log of a CI system. Only a string can hold ##[, which GitHub
+// takes for a command; written in another way it is the same string.
+type jsonInCI struct{ w io.Writer }
+
+// Write implements io.Writer.
+func (c jsonInCI) Write(b []byte) (int, error) {
+	if _, err := c.w.Write(bytes.ReplaceAll(b, []byte("##["), []byte(`##\u005b`))); err != nil {
+		return 0, err
+	}
+	return len(b), nil
 }
 
 // stepLabel returns the number and the name of a checkpoint's step.

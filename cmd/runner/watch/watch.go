@@ -202,6 +202,7 @@ func (w *watcher) heartbeat() time.Duration {
 func (w *watcher) newView(o view.Options) view.View {
 	logs := w.store.Layout().LogsDir(w.o.prd)
 	o.Out, o.Now, o.Color, o.Verbose = w.env.Stdout.Raw, w.env.Now, w.env.Color(w.env.Stdout), w.o.verbose
+	o.Neutral = w.env.Neutral
 	o.Logs = view.Logs{Dir: logs, Name: w.env.Display(logs)}
 	return view.New(view.Mode(w.env.Options.Output), o)
 }
