@@ -110,7 +110,14 @@ func (b *build) openSinks() error {
 		}
 	}
 	job := b.options.sinks.job(b.env)
-	return errors.Join(b.openSink(sink.Summary, job.Summary, ci.SummaryVariable, true), b.openSink(sink.Result, job.Result, ci.ResultVariable, true))
+	if job.Agent {
+		b.openAgent()
+	}
+	return errors.Join(
+		b.openSink(sink.Summary, job.Summary, ci.SummaryVariable, true),
+		b.openSink(sink.Result, job.Result, ci.ResultVariable, true),
+		b.openSink(sink.Exports, job.Exports, ci.ExportsVariable, true),
+	)
 }
 
 // openSink opens a file that the run is written to. from is the flag or the variable that names it.
@@ -118,11 +125,9 @@ func (b *build) openSink(k sink.Kind, path, from string, appends bool) error {
 	if path == "" {
 		return nil
 	}
-	logs := b.Store.Layout().LogsDir(b.Pipeline.ID)
-	s, err := sink.Open(k, path, sink.Options{
-		Now: b.env.Now, Logs: view.Logs{Dir: logs, Name: b.env.Display(logs)}, State: b.state, Below: b.options.sinks.job(b.env).Below,
-		Append: appends, Stream: b.options.stream,
-	})
+	o := b.sinkOptions()
+	o.Append = appends
+	s, err := sink.Open(k, path, o)
 	if foreign := (*sink.ForeignError)(nil); errors.As(err, &foreign) {
 		return advice.With(advice.Usagef("%s: %v", from, err), "name another file, or remove that one first")
 	}
@@ -132,6 +137,13 @@ func (b *build) openSink(k sink.Kind, path, from string, appends bool) error {
 	}
 	b.sinks = append(b.sinks, buildSink{s, from})
 	return nil
+}
+
+func (b *build) sinkOptions() sink.Options {
+	logs := b.Store.Layout().LogsDir(b.Pipeline.ID)
+	return sink.Options{
+		Now: b.env.Now, Logs: view.Logs{Dir: logs, Name: b.env.Display(logs)}, State: b.state, Below: b.options.sinks.job(b.env).Below, Stream: b.options.stream,
+	}
 }
 
 // ownFiles returns the files in the workspace that this build itself reads or writes, besides

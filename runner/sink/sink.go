@@ -1,12 +1,13 @@
 // Package sink writes runs to files, for programs that do not know Runner. A Kind is a form
 // of such a file: events as JSON lines, test results of JUnit, errors as SARIF, a summary in
-// Markdown, or the result as NAME=value lines.
+// Markdown, or the result as NAME=value lines or for a shell.
 //
 // Package view prints a run on a terminal or in a log. This package gathers in account.go
 // what each step did, and has one file for each form. A sink never fails a run: the Err of
 // its view returns what could not be written.
 //
-// Begin with Open. To write another form, add a Kind and a case in forms.
+// Begin with Open, or with Hand for what is no file. To write another form, add a Kind and a
+// case in forms.
 package sink
 
 import (
@@ -37,6 +38,7 @@ const (
 	SARIF   Kind = "sarif"
 	Summary Kind = "summary"
 	Result  Kind = "result"
+	Exports Kind = "exports" // the result for a shell
 )
 
 // Options say what a sink needs besides the events.
@@ -80,6 +82,8 @@ func forms(k Kind) form {
 		return form{summaryOpening, writeSummary}
 	case Result:
 		return form{resultOpening, writeResult}
+	case Exports:
+		return form{exportsOpening, writeExports}
 	case Events:
 	}
 	return form{opening: `{"format_version":"`}
@@ -102,7 +106,21 @@ func Open(k Kind, path string, o Options) (view.View, error) {
 		f := &lazyFile{kind: k, path: path, opening: form.opening}
 		return &events{View: view.New(view.JSON, view.Options{Out: f, Now: o.Now, Logs: o.Logs, Stream: o.Stream}), file: f}, nil
 	}
-	return &report{kind: k, path: path, form: form, o: o}, nil
+	r := &report{kind: k, path: path, form: form, o: o}
+	if r.put = r.replace; o.Append {
+		r.put = r.append
+	}
+	return r, nil
+}
+
+// Hand returns the view that hands what a run is written as to a function, when the run has ended.
+// The Err of the view is what the function returned. The kind is none that is written while the run
+// lasts, which Events is.
+func Hand(k Kind, o Options, to func(e runner.Ending, text []byte) error) view.View {
+	o.Append = true
+	r := &report{kind: k, form: forms(k), o: o}
+	r.put = func(text []byte) error { return to(r.account.ending, text) }
+	return r
 }
 
 // checkReplaced returns a *ForeignError for a file that does not begin as one of the kind.
@@ -148,6 +166,7 @@ type report struct {
 	path    string
 	form    form
 	o       Options
+	put     func(text []byte) error // takes what is written at the end
 	account *account
 	err     error
 }
@@ -196,12 +215,8 @@ func (r *report) End(e runner.Ending) {
 	}
 	var text bytes.Buffer
 	err := r.form.write(&text, r.account, r.o)
-	switch {
-	case err != nil:
-	case r.o.Append:
-		err = appendTo(r.path, text.Bytes())
-	default:
-		err = r.replace(text.Bytes())
+	if err == nil {
+		err = r.put(text.Bytes())
 	}
 	r.err = err // what could not be written at the beginning does not matter any more
 }
@@ -213,6 +228,9 @@ func (r *report) replace(data []byte) error {
 	}
 	return replace(r.path, data)
 }
+
+// append adds to the file.
+func (r *report) append(data []byte) error { return appendTo(r.path, data) }
 
 // Err implements view.View.
 func (r *report) Err() error { return r.err }

@@ -5,12 +5,9 @@ import (
 	"encoding/xml"
 	"errors"
 	"flag"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -132,7 +129,7 @@ func play(t *testing.T, s view.View) {
 // TestForms compares what is written of a run with golden files.
 func TestForms(t *testing.T) {
 	t.Parallel()
-	for kind, golden := range map[sink.Kind]string{sink.JUnit: "junit.xml", sink.SARIF: "sarif.json", sink.Summary: "summary.md", sink.Result: "result.env"} {
+	for kind, golden := range map[sink.Kind]string{sink.JUnit: "junit.xml", sink.SARIF: "sarif.json", sink.Summary: "summary.md", sink.Result: "result.env", sink.Exports: "exports.sh"} {
 		path := filepath.Join(t.TempDir(), "made", "for it", "file")
 		s, err := sink.Open(kind, path, options(t))
 		must(t, err)
@@ -151,60 +148,6 @@ func TestForms(t *testing.T) {
 		again, err := sink.Open(kind, path, options(t)) // it may replace what it wrote
 		must(t, err)
 		play(t, again)
-	}
-}
-
-// TestJUnitSchema checks what is written against what the schema of Jenkins allows: which
-// elements an element may hold, and which attributes each must and may have.
-func TestJUnitSchema(t *testing.T) {
-	t.Parallel()
-	type rule struct{ within, must, may []string }
-	rerun := rule{within: []string{"testcase"}, must: []string{"type"}, may: []string{"message"}}
-	rules := map[string]rule{
-		"testsuites":   {within: []string{""}, may: []string{"name", "time", "tests", "failures", "errors"}},
-		"testsuite":    {within: []string{"testsuites"}, must: []string{"name", "tests", "failures", "errors"}, may: []string{"time", "skipped"}},
-		"testcase":     {within: []string{"testsuite"}, must: []string{"name"}, may: []string{"time", "classname"}},
-		"failure":      {within: []string{"testcase"}, may: []string{"type", "message"}},
-		"skipped":      {within: []string{"testcase"}, may: []string{"type", "message"}},
-		"rerunFailure": rerun, "flakyFailure": rerun,
-		"stackTrace": {within: []string{"rerunFailure", "flakyFailure"}},
-		"system-out": {within: []string{"testcase", "rerunFailure", "flakyFailure"}},
-	}
-	data, err := os.ReadFile("testdata/junit.xml")
-	must(t, err)
-	seconds := regexp.MustCompile(`^\d+\.\d{3}$`)
-	d, path, seen := xml.NewDecoder(strings.NewReader(string(data))), []string{""}, map[string]int{}
-	for {
-		token, err := d.Token()
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		must(t, err)
-		switch token := token.(type) {
-		case xml.StartElement:
-			name := token.Name.Local
-			seen[name]++
-			r, known := rules[name]
-			if !known || !slices.Contains(r.within, path[len(path)-1]) {
-				t.Errorf("<%s> in <%s>", name, path[len(path)-1])
-			}
-			missing := slices.Clone(r.must)
-			for _, a := range token.Attr {
-				if !slices.Contains(slices.Concat(r.must, r.may), a.Name.Local) || a.Name.Local == "time" && !seconds.MatchString(a.Value) {
-					t.Errorf("<%s %s=%q>", name, a.Name.Local, a.Value)
-				}
-				missing = slices.DeleteFunc(missing, func(m string) bool { return m == a.Name.Local })
-			}
-			if len(missing) > 0 {
-				t.Errorf("<%s> without %v", name, missing)
-			}
-			path = append(path, name)
-		case xml.EndElement:
-			path = path[:len(path)-1]
-		}
-	}
-	if len(seen) != len(rules) {
-		t.Errorf("only these were checked: %v", seen)
 	}
 }
 

@@ -52,10 +52,11 @@ type Job struct {
 	Agent bool
 }
 
-// The variables in which GitHub names the files of Job.
+// The variables that name the files of Job: the first two are GitHub's, the third is CircleCI's.
 const (
 	SummaryVariable = "GITHUB_STEP_SUMMARY"
 	ResultVariable  = "GITHUB_OUTPUT"
+	ExportsVariable = "BASH_ENV"
 )
 
 // marks are variables that systems set: one that is set by no other, and the directory of the
@@ -87,7 +88,7 @@ func Detect(system System, workspace string, lookup func(variable string) string
 		job.Summary, job.Result = lookup(SummaryVariable), lookup(ResultVariable)
 	case CircleCI: // elsewhere BASH_ENV may be a file of the user
 		if lookup("CIRCLECI") == "true" {
-			job.Exports = lookup("BASH_ENV")
+			job.Exports = lookup(ExportsVariable)
 		}
 	case Buildkite:
 		job.Agent = lookup("BUILDKITE") == "true"

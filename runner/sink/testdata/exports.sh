@@ -1,0 +1,4 @@
+export RUNNER_RESULT_STATUS='failed'
+export RUNNER_RESULT_SESSION='0123456789'
+export RUNNER_RESULT_CHECKPOINT='CP-test-1'
+export RUNNER_RESULT_PAUSED_AT='sign-off (test)'
