@@ -252,6 +252,7 @@ func code(text string) string {
 // escape returns text in one line, in which no character means anything to Markdown or HTML.
 func escape(text string) string {
 	var b strings.Builder
+	before := rune(0)
 	for i, r := range []rune(view.OneLine(text)) {
 		if i == maxText {
 			b.WriteRune('…')
@@ -270,9 +271,15 @@ func escape(text string) string {
 		case '\\', '`', '*', '_', '{', '}', '[', ']', '(', ')', '+', '-', '!', '|', '~', '$', ':':
 			b.WriteByte('\\')
 			b.WriteRune(r)
+		case '.':
+			if before == 'w' || before == 'W' { // www. begins a link
+				b.WriteByte('\\')
+			}
+			b.WriteRune(r)
 		default:
 			b.WriteRune(r)
 		}
+		before = r
 	}
 	return b.String()
 }
