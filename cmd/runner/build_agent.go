@@ -20,9 +20,9 @@ import (
 // agentProgram is the command of Buildkite's agent.
 const agentProgram = "buildkite-agent"
 
-// agentTimeout is how long the agent of Buildkite may take in all. Buildkite kills an
-// interrupted job after 10 s.
-const agentTimeout = 5 * time.Second
+// agentTimeout is how long the agent of Buildkite may take for the summary, and again for the
+// result. Buildkite kills an interrupted job after 10 s.
+const agentTimeout = 4 * time.Second
 
 // noPause stands for paused_at without a pause, since Buildkite keeps no empty value.
 const noPause = "none"
