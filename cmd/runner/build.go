@@ -74,7 +74,11 @@ is nothing to do. --resume=CHECKPOINT first rolls back to CHECKPOINT, as
 the earlier phases and the workstreams that it depends on. It continues the
 session as --resume=auto does, so you can repeat the command. If the workstream
 passes, the command exits 0 and leaves the session paused; --resume continues
-with the rest.`,
+with the rest.
+
+While the run is shown live on a terminal, p pauses at the next boundary, the arrows
+or j and k select a row, l prints the end of its log, and ? shows the keys and what
+waits for what. Not on Windows.`,
 		Example: `  runner build PRD-009
   runner build PRD-009 --resume
   runner build PRD-009 --resume --invalidate WS2

@@ -48,6 +48,9 @@ watch ends when the run ends, also when it pauses or fails; it does not wait for
 next one. If no run is on, it shows the last one and how it ended. Watch changes
 nothing and takes no lock: Ctrl+C ends only the watching.
 
+On a terminal, the arrows or j and k select a row, l prints the end of its log, and ?
+shows the keys. Not on Windows.
+
 The exit code is that of the result: 0 complete, 1 failed or killed, 3 paused or
 interrupted. 130 says that you ended the watching.`,
 		Example: `  runner watch PRD-009
