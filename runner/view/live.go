@@ -38,7 +38,6 @@ type live struct {
 	holds     int // the questions and messages of others that are on the screen
 	lent      int // how many of them are questions, which have the keyboard
 	keys      keyboard
-	release   func()           // ends the hold of a process that is stopped; nil: it was not stopped by a key
 	stopping  *runner.Stopping // after a signal
 	ended     bool
 
