@@ -96,7 +96,9 @@ func TestStopAndGoOn(t *testing.T) {
 	x.showing("› ● one")
 
 	x.tmux("send-keys", "C-z")
-	x.await("it is stopped again", func(shown string) bool { return strings.Count(shown, "Stopped") == 2 && !strings.Contains(shown, "●") })
+	x.await("it is stopped again", func(shown string) bool {
+		return strings.Count(shown, "Stopped") == 2 && !strings.Contains(shown, "●")
+	})
 	x.tmux("send-keys", "clear; bg", "Enter")
 	x.tmux("send-keys", "echo in the; echo foreground", "Enter")
 	x.showing("in the\nforeground")
