@@ -73,8 +73,8 @@ func TestKeysOfTheLiveView(t *testing.T) {
 	x.showing("icanon+echo")
 	x.tmux("send-keys", "clear; grep -c '\"what\":\"pause\"' .runner/audit.jsonl; runner build PRD-001 --resume; echo exit $?", "Enter")
 	x.showing("Ship it?", "(l)ater:")
-	x.tmux("send-keys", "a", "Enter")
-	x.showing("(l)ater: a", "exit 0")
+	x.tmux("send-keys", "y", "Enter")
+	x.showing("(l)ater: y", "exit 0")
 	compareScreens(t, "keys", got)
 }
 
@@ -128,9 +128,9 @@ func TestQuestionAfterKeys(t *testing.T) {
 	if shown := x.tmux("capture-pane", "-p"); strings.Contains(shown, "meanwhile") || strings.Contains(shown, "manual") || strings.Contains(shown, "●") {
 		t.Errorf("while the question is open, the terminal shows\n%s", shown)
 	}
-	x.tmux("send-keys", "BSpace", "a", "Enter")
+	x.tmux("send-keys", "BSpace", "y", "Enter")
 	x.showing("PRD-001 complete", "exit 0")
-	if shown := x.tmux("capture-pane", "-p"); strings.Index(shown, "(l)ater: a") > strings.Index(shown, "✓ checkpoint CP-release") {
+	if shown := x.tmux("capture-pane", "-p"); strings.Index(shown, "(l)ater: y") > strings.Index(shown, "✓ checkpoint CP-release") {
 		t.Errorf("the checkpoint that was made meanwhile is not after the answer:\n%s", shown)
 	}
 }
