@@ -158,6 +158,7 @@ func (r *serviceRun) launch() {
 		return
 	}
 	task := l.newTask(r.logName(), r.number, inv)
+	task.KeepLog = true // the log says that the number is taken
 	l.joinTrace(task.Env, inv.Env, r.logName(), r.number)
 	task.Env["RUNNER_SERVICE"] = r.Name
 	ctx, cancel := context.WithCancel(l.ctx)

@@ -60,6 +60,10 @@ func (o *sinkOptions) addFlags(cmd *cobra.Command) {
 
 // job returns the job of the CI system for whose log the run is shown.
 func (o *sinkOptions) job(env *cli.Environment) ci.Job {
+	// A build in a workstream must not hand out a result of the job: that of the outer run counts.
+	if o.ci == string(ci.Auto) && env.Lookup("RUNNER_SESSION") != "" {
+		return ci.Job{System: ci.None}
+	}
 	return ci.Detect(ci.System(o.ci), env.Workdir, env.Lookup)
 }
 

@@ -28,7 +28,7 @@ func TestCallKilledAnywhere(t *testing.T) {
 			last = at
 		}
 	}
-	step := max(1, last/4)
+	step := max(1, last/6)
 	if *crashEvery > 0 {
 		step = *crashEvery
 	}

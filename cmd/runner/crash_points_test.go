@@ -11,7 +11,7 @@ import (
 )
 
 var (
-	crashEvery = flag.Int("crash.every", 0, "kill the command at every operation, tear every write, and let every n-th operation fail or the command be asked to end there; 0: do so at a few operations of every ninth command")
+	crashEvery = flag.Int("crash.every", 0, "kill the command at every operation, tear every write, and let every n-th operation fail or the command be asked to end there; 0: do so at a few operations of every fifth command")
 	crashSeed  = flag.Uint64("crash.seed", 0, "seed that chooses the operations that fail, and those after which every reading command runs; 0: a seed that follows from the commit")
 	crashAt    = flag.String("crash.at", "", "try only this fault, in the form in which a failure of the test prints it")
 )
@@ -42,7 +42,7 @@ func TestCrashPoints(t *testing.T) {
 	seed := seedOr(*crashSeed)
 	t.Cleanup(func() { t.Logf("%d crash points met, -crash.seed=%d", sum.Load(), seed) })
 	for i, op := range crashOperations() {
-		if *crashEvery == 0 && *crashAt == "" && !inSample(i, 9) {
+		if *crashEvery == 0 && *crashAt == "" && !inSample(i, 5) {
 			continue
 		}
 		t.Run(op.name, func(t *testing.T) {

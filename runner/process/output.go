@@ -67,14 +67,18 @@ func openLog(path string) (*os.File, error) {
 	return createLog(path)
 }
 
-// removeEmpty removes a log into which nothing was written, unless a process that has outlived its
-// task still has it as its output. A run of many silent steps would leave a directory with as
-// many empty files, in which the file system makes each new one more slowly. A failure is not
-// worth telling: the log stays, and is empty.
+// removeEmpty removes a log into which nothing was written. It stays if a process that has outlived
+// its task still has it as its output, or if that is not known. A run of many silent steps would
+// leave a directory with as many empty files, in which the file system makes each new one more
+// slowly. A failure is not worth telling: the log stays, and is empty.
 func removeEmpty(path string) {
-	if info, err := os.Lstat(path); err == nil && info.Mode().IsRegular() && info.Size() == 0 && !isHeld(path) {
-		_ = os.Remove(path)
+	if isEmpty(os.Lstat(path)) {
+		removeUnheld(path)
 	}
+}
+
+func isEmpty(info os.FileInfo, err error) bool {
+	return err == nil && info.Mode().IsRegular() && info.Size() == 0
 }
 
 // release closes the child's side in Runner, once the child has it.

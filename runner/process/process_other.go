@@ -20,13 +20,6 @@ type system struct{}
 
 func newSystem() (system, error) { return system{}, nil }
 
-// reaper does nothing here: orphans are not children of Runner.
-type reaper struct{}
-
-func (*Executor) startReaper() {}
-
-func (*Executor) stopReaper() {}
-
 func (system) close() error { return nil }
 
 // onWorkerThread calls f. Here no process depends on the thread that forked it.

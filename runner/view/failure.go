@@ -58,6 +58,9 @@ func (v *plain) printTail(log string) {
 		return
 	}
 	if len(lines) == 0 {
+		if v.logs.Carried {
+			return
+		}
 		v.page.Printf("      it printed nothing\n")
 		return
 	}

@@ -87,6 +87,8 @@ const (
 type Logs struct {
 	Dir  string
 	Name string // how messages name it; relative to the workspace if it is there
+	// Carried says that logs may be missing: the session was imported, perhaps without them.
+	Carried bool
 }
 
 // View is a runner.View that reports write errors.

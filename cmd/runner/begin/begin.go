@@ -434,6 +434,8 @@ func (s *Starter) printState(st *state.State) {
 		fmt.Fprintf(s.Env.Stderr, "%s was abandoned; resuming\n", s.PRD)
 	case st.Status == state.StatusFailed && st.Error != nil:
 		fmt.Fprintf(s.Env.Stderr, "%s failed: %s; resuming\n", s.PRD, view.Summary(*st.Error))
+	case killed(st) && st.Session == "": // a document written by hand
+		fmt.Fprintf(s.Env.Stderr, "%s is in progress, and how that ended is not on record; resuming\n", s.PRD)
 	case killed(st):
 		fmt.Fprintf(s.Env.Stderr, "%s %s; resuming\n", s.PRD, view.WasKilled)
 	case st.Status == state.StatusPaused && show.LastPassedGate(st) != "":

@@ -203,7 +203,7 @@ func TestBegin(t *testing.T) {
 		{name: "by hand, a build", files: written("paused"), before: none, wish: none, told: "there is a document of PRD-001 already", hint: choose},
 		{name: "by hand, --fresh", files: written("paused"), before: none, wish: fresh, want: Start{Fresh: true, NoCache: true}, hooks: 1},
 		{name: "by hand, --resume", files: written("paused"), before: none, wish: resume, want: Start{Imported: &document.File{}}, hooks: 1},
-		{name: "by hand and in progress, --resume", files: written("in_progress"), before: none, wish: resume, want: Start{Imported: &document.File{}}, said: "PRD-001 was killed: how its run ended is not on record; resuming\n", hooks: 1},
+		{name: "by hand and in progress, --resume", files: written("in_progress"), before: none, wish: resume, want: Start{Imported: &document.File{}}, said: "PRD-001 is in progress, and how that ended is not on record; resuming\n", hooks: 1},
 		{name: "by hand and in progress, started over", files: written("in_progress"), before: none, wish: both(resume, typing("s\n")), want: Start{Fresh: true, NoCache: true}, hooks: 1},
 		{name: "by hand, agreed to", files: written("paused"), before: none, wish: typing("y\n"), want: Start{Imported: &document.File{}}, hooks: 1},
 		{name: "by hand, declined", files: written("paused"), before: none, wish: typing("n\n"), told: runner.ErrDeclined.Error()},

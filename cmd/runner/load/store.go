@@ -81,6 +81,16 @@ func endOrphans(ctx context.Context, env *cli.Environment, session, logs string)
 	return ended, err
 }
 
+// WasImported reports whether a session was imported, perhaps without its logs. It reports true if
+// that can't be read.
+func WasImported(env *cli.Environment, store *checkpoint.Store, st *state.State) bool {
+	origin, err := store.Layout().ReadOrigin(st)
+	if err != nil {
+		env.Logger().Warn("it is not known whether the session was imported", "error", err)
+	}
+	return origin != nil || err != nil
+}
+
 // SaveCache saves the cache of file digests. A failure is only a warning: the next command
 // takes longer.
 func SaveCache(env *cli.Environment, w *workspace.Workspace) {

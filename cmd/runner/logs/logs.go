@@ -108,11 +108,7 @@ func run(ctx context.Context, env *cli.Environment, o options) error {
 		return err
 	}
 	p.store, p.session = store, st.Session
-	origin, err := store.Layout().ReadOrigin(st)
-	if err != nil {
-		env.Logger().Warn("it is not known whether the session was imported", "error", err)
-	}
-	p.carried = origin != nil || err != nil
+	p.carried = load.WasImported(env, store, st)
 	hooks, err := findHooks(store, o.prd)
 	if err != nil {
 		return err

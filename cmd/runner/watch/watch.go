@@ -76,6 +76,8 @@ type watcher struct {
 	store *checkpoint.Store
 	o     options
 	runs  *runs
+
+	carried bool // the session was imported, perhaps without its logs
 }
 
 func run(ctx context.Context, env *cli.Environment, o options) error {
@@ -88,7 +90,7 @@ func run(ctx context.Context, env *cli.Environment, o options) error {
 	if err != nil {
 		return err
 	}
-	w := &watcher{env: env, store: store, o: o, runs: newRuns()}
+	w := &watcher{env: env, store: store, o: o, runs: newRuns(), carried: load.WasImported(env, store, st)}
 	if _, err := store.Reader().Replay(o.prd, w.runs.commit); err != nil {
 		return err
 	}
@@ -206,6 +208,6 @@ func (w *watcher) newView(o view.Options) view.View {
 	logs := w.store.Layout().LogsDir(w.o.prd)
 	o.Out, o.Now, o.Color, o.Verbose = w.env.Stdout.Raw, w.env.Now, w.env.Color(w.env.Stdout), w.o.verbose
 	o.Neutral = w.env.Neutral
-	o.Logs = view.Logs{Dir: logs, Name: w.env.Display(logs)}
+	o.Logs = view.Logs{Dir: logs, Name: w.env.Display(logs), Carried: w.carried}
 	return view.New(view.Mode(w.env.Options.Output), o)
 }
