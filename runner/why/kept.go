@@ -61,21 +61,37 @@ func (s Session) cutOff(name string) bool {
 // kept returns what keeps a step from starting, or kept it in the run that was the last: back to the first
 // cause. It returns nil if the step is not pending.
 func (s Session) kept(name string) *Cause {
-	return keeper{s, map[string]bool{}}.of(name)
+	return keeper{s, map[string]bool{}, map[string]*Cause{}}.of(name)
 }
 
 // keeper finds what keeps steps from starting.
 type keeper struct {
 	Session
-	open map[string]bool // steps on the way to the cause that is looked for now
+	open map[string]bool   // steps on the way to the cause that is looked for now
+	told map[string]*Cause // by step: what keeps it, nil if nothing does
 }
 
+// of returns what keeps a step. Many ways lead to the same step, so that its cause is told in full only
+// once.
 func (k keeper) of(name string) *Cause {
 	if k.open[name] {
 		return nil
 	}
+	c, known := k.told[name]
+	switch {
+	case known && c == nil:
+		return nil
+	case known:
+		return above(c)
+	}
 	k.open[name] = true
 	defer delete(k.open, name)
+	c = k.find(name)
+	k.told[name] = c
+	return c
+}
+
+func (k keeper) find(name string) *Cause {
 	if w := k.State.Workstream(name); w != nil && w.Phase() != nil && w.Status == state.Pending {
 		return k.because(k.word(name, "has not started", "did not start"), k.needed(w), w.Phase())
 	}

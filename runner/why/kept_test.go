@@ -1,7 +1,9 @@
 package why_test
 
 import (
+	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -87,6 +89,46 @@ func TestWhatKeeps(t *testing.T) {
 				t.Errorf("what keeps b, c and the gate (-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// TestEachKeptStepOnce: a step to which many ways lead is told once, and named where others need it too.
+func TestEachKeptStepOnce(t *testing.T) {
+	t.Parallel()
+	const layers = 24 // of two workstreams, each of which needs both of the layer before: 2^24 ways
+	name := func(layer, i int) string { return fmt.Sprintf("w%d-%d", layer, i) }
+	phase, needs := &state.Phase{Name: "one"}, map[string][]string{}
+	for layer := range layers {
+		for i := range 2 {
+			phase.Workstreams = append(phase.Workstreams, &state.Workstream{Name: name(layer, i), Status: state.Pending})
+			if layer > 0 {
+				needs[name(layer, i)] = []string{name(layer-1, 0), name(layer-1, 1)}
+			}
+		}
+	}
+	st := &state.State{Status: state.StatusFailed, Phases: []*state.Phase{phase}}
+	fail(st, name(0, 0), &state.Failure{Workstream: name(0, 0), Message: "exit code 1"})
+	session := why.Session{State: st, Needs: func(name string) []string { return needs[name] }}
+	kept := why.Explain(&plan.Plan{}, session, nil, &plan.Step{Name: name(layers-1, 0), Decision: plan.Run}).Kept
+	full, above := map[string]int{}, 0
+	kept.Causes(func(c *why.Cause) {
+		switch {
+		case c.Above:
+			above++
+		case c.Does == "did not start":
+			full[c.Name]++
+		}
+	})
+	if len(full) != 2*layers-2 || above != 2*layers-5 {
+		t.Errorf("%d steps are told and %d named, want %d and %d", len(full), above, 2*layers-2, 2*layers-5)
+	}
+	for name, n := range full {
+		if n != 1 {
+			t.Errorf("%s is told %d times", name, n)
+		}
+	}
+	if chain := kept.Chain(); !strings.HasSuffix(chain, "because w1-0 did not start, because w0-0 failed: exit code 1") {
+		t.Errorf("the chain has another first cause: %s", chain)
 	}
 }
 
