@@ -90,8 +90,11 @@ func runStatus(ctx context.Context, env *cli.Environment, o statusOptions) error
 	findTakenBack(ctx, env, store, snap, &st)
 	seeCaller(env, store, snap, &st)
 	if of := snap.State; of != nil {
-		r := approval.Reader{Env: env, Store: store, State: of}
-		st.AddJudged(func(gate string) *show.Judged { return r.Find(ctx, of.Gate(gate)) })
+		gates := make([]*state.Gate, len(st.Waiting))
+		for i, q := range st.Waiting {
+			gates[i] = of.Gate(q.Gate)
+		}
+		st.AddJudged(approval.Reader{Env: env, Store: store, State: of}.Find(ctx, gates...))
 	}
 	var broken error
 	if st.HandWritten {

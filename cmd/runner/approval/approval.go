@@ -18,7 +18,6 @@ import (
 	"prdrunner/cmd/runner/config"
 	"prdrunner/cmd/runner/load"
 	"prdrunner/cmd/runner/show"
-	"prdrunner/runner/view"
 )
 
 // Reader reads what the gates of a session judge.
@@ -28,49 +27,90 @@ type Reader struct {
 	State *state.State
 }
 
-// Find returns what a person judges who answers a gate. What can't be found out, it says.
-func (r Reader) Find(ctx context.Context, g *state.Gate) *show.Judged {
-	_, files := r.files(ctx, g, false)
-	return show.NewJudged(r.State, g, files)
+// Find returns what a person judges who answers each of some gates. What can't be found out, it says.
+func (r Reader) Find(ctx context.Context, gates ...*state.Gate) []*show.Judged {
+	judged := make([]*show.Judged, len(gates))
+	if len(gates) == 0 {
+		return judged
+	}
+	s := r.survey(ctx, false)
+	for i, g := range gates {
+		_, files := s.files(g)
+		judged[i] = show.NewJudged(r.State, g, files)
+	}
+	return judged
 }
 
-// files compares the workspace with the checkpoint before the work that a gate judges, with the
-// texts of the differences if that is asked for. The comparison is nil if there can't be one.
-func (r Reader) files(ctx context.Context, g *state.Gate, texts bool) (*compare.Comparison, show.FilesSince) {
-	unknown := func(why string) (*compare.Comparison, show.FilesSince) {
-		return nil, show.FilesSince{Unknown: state.Text(r.Env.Localize(why))}
+// survey finds out what changed since the work of gates began. Many gates may wait: the journal is read
+// once, and the workspace is compared once with each checkpoint.
+type survey struct {
+	Reader
+	starts  starts
+	err     error // why the journal can't be read
+	compare func(base *state.CheckpointRef) (*compare.Comparison, error)
+	done    map[string]comparison // by the checkpoint's ID
+}
+
+// comparison is what compare returned.
+type comparison struct {
+	*compare.Comparison
+	err error
+}
+
+// survey begins a survey, with the texts of the differences if that is asked for.
+func (r Reader) survey(ctx context.Context, texts bool) *survey {
+	s := &survey{Reader: r, done: map[string]comparison{}}
+	_, s.err = r.Store.Reader().Replay(r.State.PRD, s.starts.visit)
+	s.compare = func(base *state.CheckpointRef) (c *compare.Comparison, err error) {
+		err = load.WithWorkspace(ctx, r.Env, r.Store, func(_ *config.Config, w *workspace.Workspace) error {
+			c, err = compare.Points(ctx, r.Store, w, r.State.PRD, compare.Options{
+				From: base.ID, To: compare.PointWorkspace, Now: r.Env.Now(), Lines: true, Texts: texts,
+			})
+			return err
+		})
+		return c, err
 	}
-	base, before, err := r.base(g)
+	return s
+}
+
+// files compares the workspace with the checkpoint before the work that a gate judges. The comparison
+// is nil if there can't be one.
+func (s *survey) files(g *state.Gate) (*compare.Comparison, show.FilesSince) {
+	unknown := func(why string) (*compare.Comparison, show.FilesSince) {
+		return nil, show.FilesSince{Unknown: state.Text(s.Env.Localize(why))}
+	}
+	base, before, err := s.base(g)
 	if err != nil {
 		return unknown(err.Error())
 	}
 	if base == nil {
 		return unknown("there is no checkpoint " + before)
 	}
-	var c *compare.Comparison
-	err = load.WithWorkspace(ctx, r.Env, r.Store, func(_ *config.Config, w *workspace.Workspace) error {
-		c, err = compare.Points(ctx, r.Store, w, r.State.PRD, compare.Options{
-			From: base.ID, To: compare.PointWorkspace, Now: r.Env.Now(), Lines: true, Texts: texts,
-		})
-		return err
-	})
-	if err != nil {
-		return unknown(err.Error())
+	c, ok := s.done[base.ID]
+	if !ok {
+		c.Comparison, c.err = s.compare(base)
+		s.done[base.ID] = c
 	}
-	files := show.NewFilesSince(c, before)
-	files.Difference = state.Text(r.Env.Command(show.DifferenceCommand(r.State.PRD, base.ID)))
-	return c, files
+	if c.err != nil {
+		return unknown(c.err.Error())
+	}
+	files := show.NewFilesSince(c.Comparison, before)
+	files.Difference = state.Text(s.Env.Command(show.DifferenceCommand(s.State.PRD, base.ID)))
+	return c.Comparison, files
 }
 
 // base returns the last checkpoint before the work that a gate judges began in this session, and
 // what began then. It is nil if there is none. Work that began in an earlier session is compared
 // with the first checkpoint of this one.
-func (r Reader) base(g *state.Gate) (*state.CheckpointRef, string, error) {
-	began, name, err := r.began(g)
+func (s *survey) base(g *state.Gate) (*state.CheckpointRef, string, error) {
+	if s.err != nil {
+		return nil, "", s.err
+	}
+	began, name, err := s.starts.of(g)
 	if err != nil {
 		return nil, "", err
 	}
-	kept := slices.DeleteFunc(slices.Clone(r.State.Checkpoints), func(c *state.CheckpointRef) bool {
+	kept := slices.DeleteFunc(slices.Clone(s.State.Checkpoints), func(c *state.CheckpointRef) bool {
 		return !c.Valid || c.Damage != nil || c.Trigger == state.TriggerPreRollback
 	})
 	if began == 0 {
@@ -88,36 +128,4 @@ func (r Reader) base(g *state.Gate) (*state.CheckpointRef, string, error) {
 		}
 	}
 	return nil, "of the time " + before, nil
-}
-
-// began returns the number of the commit with which the workstream or phase began that a gate
-// judges, 0 if it began in an earlier session, and its name.
-func (r Reader) began(g *state.Gate) (seq uint64, name string, err error) {
-	ws, phase := g.Owner()
-	if name = phase.Name; ws != nil {
-		name = ws.Name
-	}
-	_, err = r.Store.Reader().Replay(r.State.PRD, func(c state.Commit) error {
-		for _, e := range c.Events {
-			if seq == 0 && begins(e, ws, phase) {
-				seq = c.Seq
-			}
-		}
-		return nil
-	})
-	if err != nil {
-		return 0, "", err
-	}
-	return seq, view.OneLine(name), nil
-}
-
-// begins reports whether a workstream, or without one a phase, begins with an event.
-func begins(e state.Event, ws *state.Workstream, phase *state.Phase) bool {
-	switch e := e.(type) {
-	case state.WorkstreamStarted:
-		return ws != nil && e.Workstream == ws.Name
-	case state.PhaseStarted:
-		return ws == nil && e.Phase == phase.Name
-	}
-	return false
 }

@@ -26,14 +26,14 @@ type Guide struct {
 // Facts implements view.Guide.
 func (g Guide) Facts(ctx context.Context, q runner.Question) view.Painted {
 	return g.show(q, func(r Reader, gate *state.Gate, w io.Writer) error {
-		return show.JudgedFacts(w, r.Find(ctx, gate))
+		return show.JudgedFacts(w, r.Find(ctx, gate)[0])
 	})
 }
 
 // Difference implements view.Guide.
 func (g Guide) Difference(ctx context.Context, q runner.Question) view.Painted {
 	return g.show(q, func(r Reader, gate *state.Gate, w io.Writer) error {
-		c, files := r.files(ctx, gate, true)
+		c, files := r.survey(ctx, true).files(gate)
 		if c == nil {
 			return show.JudgedFacts(w, show.NewJudged(r.State, gate, files))
 		}
@@ -44,7 +44,7 @@ func (g Guide) Difference(ctx context.Context, q runner.Question) view.Painted {
 // Details implements view.Guide.
 func (g Guide) Details(ctx context.Context, q runner.Question) view.Painted {
 	return g.show(q, func(r Reader, gate *state.Gate, w io.Writer) error {
-		return show.JudgedDetails(w, g.Env.CommandLine, r.State, gate, r.Find(ctx, gate), show.JudgedDetailsOptions{Now: g.Env.Now(), HasLog: r.hasLog})
+		return show.JudgedDetails(w, g.Env.CommandLine, r.State, gate, r.Find(ctx, gate)[0], show.JudgedDetailsOptions{Now: g.Env.Now(), HasLog: r.hasLog})
 	})
 }
 

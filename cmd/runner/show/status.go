@@ -331,10 +331,10 @@ func (s *SessionStatus) addGates(list []*state.Gate) {
 	}
 }
 
-// AddJudged adds to each gate that waits what a person judges who answers it.
-func (s *SessionStatus) AddJudged(find func(gate string) *Judged) {
+// AddJudged adds to each gate that waits, in their order, what a person judges who answers it.
+func (s *SessionStatus) AddJudged(judged []*Judged) {
 	for i := range s.Waiting {
-		s.Waiting[i].Judged = find(s.Waiting[i].Gate)
+		s.Waiting[i].Judged = judged[i]
 	}
 }
 
