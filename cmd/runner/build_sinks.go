@@ -30,10 +30,10 @@ type sinkFile struct {
 	name *string
 }
 
-// buildSink writes the run to a file, besides the screen.
+// buildSink writes the run besides the screen: to a file, or to the agent of Buildkite.
 type buildSink struct {
 	view.View
-	from string // the flag or the variable that names the file
+	from string // what a warning names: the flag or the variable of the file, or the agent
 }
 
 func (o *sinkOptions) addFlags(cmd *cobra.Command) {
