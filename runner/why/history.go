@@ -107,9 +107,9 @@ func (h *History) event(c state.Commit, e state.Event) {
 	case state.GateAsked:
 		h.of(e.Gate).begin(&run{at: c.Time, seq: c.Seq, gate: true, asked: true})
 	case state.GatePassed:
-		h.of(e.Gate).end(c.Time, "passed")
+		h.of(e.Gate).judge(c, e.DurationMS, "passed")
 	case state.GateFailed:
-		h.of(e.Gate).end(c.Time, "failed: "+e.Error.Message)
+		h.of(e.Gate).judge(c, e.DurationMS, "failed: "+e.Error.Message)
 	case state.GateApproved:
 		h.of(e.Gate).end(c.Time, answered("approved", e.By, e.Comment))
 	case state.GateRejected:
@@ -186,6 +186,15 @@ func (s *steps) end(at time.Time, how state.Text) {
 	if n := len(s.runs); n > 0 {
 		s.runs[n-1].ended, s.runs[n-1].endedAt = how, at
 	}
+}
+
+// judge ends the judgement of a gate with its verdict. A gate that runs no process, such as one of a
+// metric, does not record the start of a judgement: its verdict is all of it.
+func (s *steps) judge(c state.Commit, tookMS int64, verdict state.Text) {
+	if n := len(s.runs); n == 0 || s.runs[n-1].ended != "" {
+		s.begin(&run{at: c.Time.Add(-time.Duration(tookMS) * time.Millisecond), seq: c.Seq, gate: true})
+	}
+	s.end(c.Time, verdict)
 }
 
 func (s *steps) skip(c state.Commit, why state.Text, gate bool) {

@@ -124,6 +124,23 @@ func TestWhatBlocks(t *testing.T) {
 	}
 }
 
+// TestVerdictWithoutStart: each verdict of a gate that runs no process is a judgement of its own.
+func TestVerdictWithoutStart(t *testing.T) {
+	t.Parallel()
+	planned := &plan.Plan{Phases: []plan.Phase{{Steps: []plan.Step{{Kind: plan.GateStep, Name: "g (a)", Decision: plan.Reuse}}}}}
+	gate := state.Verdict{Gate: "g (a)"}
+	commits := [][]state.Event{{state.GateFailed{Verdict: gate, Error: state.Failure{Message: "3 is below 4"}}}, {state.GatePassed{Verdict: gate}}}
+	for n, want := range map[int]why.Run{
+		1: {At: began, EndedAt: began, Seq: 1, Ended: "failed: 3 is below 4", Cause: &why.Cause{Name: "g (a)", Does: "was judged", Reason: "it had no verdict yet"}},
+		2: {At: began.Add(time.Minute), EndedAt: began.Add(time.Minute), Seq: 2, Ended: "passed", Cause: &why.Cause{Name: "g (a)", Does: "was judged again"}},
+	} {
+		got := explain(t, planned, journal(t, commits[:n]...), "g (a)").Last
+		if diff := cmp.Diff(&want, got); diff != "" {
+			t.Errorf("after %d verdicts (-want +got):\n%s", n, diff)
+		}
+	}
+}
+
 // TestLastAnswer: what a person said is told.
 func TestLastAnswer(t *testing.T) {
 	t.Parallel()
