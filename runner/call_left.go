@@ -46,7 +46,7 @@ func (l *loop) refuseLeftEdits(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("read the session of %s: %w", l.opts.Caller.Root, err)
 	}
-	if root.State == nil || !continuesAfter(root.State, left.UpdatedAt) {
+	if root.State == nil || !continuesAfter(root, left.UpdatedAt) {
 		return nil
 	}
 	if l.opts.OnConflict == plan.ConflictRestore || rolledBackSince(root.State, left.UpdatedAt) {
@@ -60,12 +60,17 @@ func (l *loop) refuseLeftEdits(ctx context.Context) error {
 
 // continuesAfter reports whether the present run of a session continues work that ended at a time.
 // It does not if the session began without an earlier one and after that time, or if the run did
-// the work itself.
-func continuesAfter(st *state.State, at time.Time) bool {
-	if st.RunningAt != nil && !at.Before(*st.RunningAt) {
+// the work itself. The run is as old as the lock of its owner: RunningAt moves when other commands
+// record events.
+func continuesAfter(root *checkpoint.Snapshot, at time.Time) bool {
+	began := root.State.RunningAt
+	if began != nil && root.Owner != nil {
+		began = &root.Owner.Since
+	}
+	if began != nil && !at.Before(*began) {
 		return false
 	}
-	return st.BeganFrom != nil || !at.Before(st.CreatedAt)
+	return root.State.BeganFrom != nil || !at.Before(root.State.CreatedAt)
 }
 
 // rolledBackSince reports whether a rollback has taken back state and files after at. The files

@@ -1,5 +1,7 @@
 package state
 
+import "time"
+
 // WasKilled reports whether the end of the last run was never recorded. No run of a nil
 // state was killed.
 func (s *State) WasKilled() bool { return s != nil && s.RunningAt != nil }
@@ -28,6 +30,34 @@ func (s *State) CutOff() *State {
 				w.Status = Uncertain
 			default:
 				w.Status = Interrupted
+			}
+			gates(w.Gates)
+		}
+		gates(p.Gates)
+	}
+	return s
+}
+
+// InRun returns the state as it is in the run that is on. A failure that an earlier run recorded is no
+// failure of this one: its workstream or gate is still to come. A state in which no run is on it returns
+// as it is. since is when the owner of the session took the lock; RunningAt is no such time, because it
+// moves when other commands record events.
+func (s *State) InRun(since time.Time) *State {
+	if s.RunningAt == nil {
+		return s
+	}
+	s = s.Clone()
+	gates := func(list []*Gate) {
+		for _, g := range list {
+			if g.Status == Failed && g.At != nil && g.At.Before(since) {
+				g.Status, g.Error, g.At, g.DurationMS = Pending, nil, nil, 0
+			}
+		}
+	}
+	for _, p := range s.Phases {
+		for _, w := range p.Workstreams {
+			if w.Status == Failed && !w.Allowed && w.EndedAt != nil && w.EndedAt.Before(since) {
+				w.Status, w.Error, w.Reason = Pending, nil, "it failed in an earlier run"
 			}
 			gates(w.Gates)
 		}

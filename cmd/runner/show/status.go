@@ -45,7 +45,8 @@ type SessionStatus struct {
 	Outdated       map[string]string    `json:"outdated,omitempty"` // by name: why the work of a workstream may not be kept
 	Error          *state.Failure       `json:"error,omitempty"`
 	Pause          *state.Pause         `json:"pause,omitempty"`
-	Caller         *state.Caller        `json:"caller,omitempty"` // the workstream that calls the pipeline
+	Requested      *state.PauseAsked    `json:"requested,omitempty"` // a pause that was asked for, and for which the run that is on will stop
+	Caller         *state.Caller        `json:"caller,omitempty"`    // the workstream that calls the pipeline
 	Interrupted    string               `json:"interrupted,omitempty"`
 	Abandoned      bool                 `json:"abandoned,omitempty"` // given up; it can be resumed, because it was imported again or never archived
 	Hooks          *state.Hooks         `json:"hooks,omitempty"`     // hooks of the last run that did not end
@@ -226,8 +227,9 @@ func (s *SessionStatus) setState(st *state.State) {
 	switch {
 	case s.Killed:
 		s.Phases = resultless(st.CutOff().Phases)
-	case s.Owner != nil && st.RunningAt != nil:
-		s.Phases = resultless(ofThisRun(st, *st.RunningAt))
+	case s.Owner != nil:
+		s.Phases = resultless(st.InRun(s.Owner.Since).Phases)
+		s.Requested = st.Requested
 	}
 	s.LastCheckpoint = st.CurrentCheckpoint()
 	if s.Owner == nil { // otherwise the owner is carrying it out
@@ -255,29 +257,6 @@ func (s *SessionStatus) addProtections(st *state.State) {
 	for _, p := range st.Protections {
 		s.Protections = append(s.Protections, protection{p.Workstream, p.Attempt, p.Checkpoint, p.RolledBack, due[p.Workstream]})
 	}
-}
-
-// ofThisRun returns the phases of a session that is running. A failure that it recorded in an
-// earlier run is no failure of this one: its workstream or gate is still to come.
-func ofThisRun(st *state.State, began time.Time) []*state.Phase {
-	phases := st.Clone().Phases
-	gates := func(list []*state.Gate) {
-		for _, g := range list {
-			if g.Status == state.Failed && g.At != nil && g.At.Before(began) {
-				g.Status, g.Error, g.At, g.DurationMS = state.Pending, nil, nil, 0
-			}
-		}
-	}
-	for _, p := range phases {
-		for _, w := range p.Workstreams {
-			if w.Status == state.Failed && !w.Allowed && w.EndedAt != nil && w.EndedAt.Before(began) {
-				w.Status, w.Error, w.Reason = state.Pending, nil, "it failed in an earlier run"
-			}
-			gates(w.Gates)
-		}
-		gates(p.Gates)
-	}
-	return phases
 }
 
 func (s *SessionStatus) countWorkstream(w *state.Workstream) {

@@ -57,6 +57,9 @@ func (s SessionStatus) addRunning(l *factList, now time.Time) {
 	if s.Killed {
 		l.add("Runner", view.WasKilled)
 	}
+	if r := s.Requested; r != nil {
+		l.addIn(view.Yellow, "Pausing", describeRequest(r))
+	}
 	if len(s.Alive) > 0 {
 		alive := make([]string, len(s.Alive))
 		for i, p := range s.Alive {
@@ -162,4 +165,17 @@ func (s SessionStatus) addUnfinished(l *factList, cmdline advice.CommandLine) {
 		l.add("Journal", fmt.Sprintf("its last %d bytes are an unfinished write; the next build moves them to a file of their own", s.TornBytes))
 	}
 	l.add("Rescue copy", string(s.RescuePath))
+}
+
+// describeRequest says who asked for a pause, and when it comes.
+func describeRequest(r *state.PauseAsked) string {
+	asked := "asked"
+	if r.By.User != "" {
+		asked += " by " + r.By.User
+	}
+	asked += ", at the next boundary"
+	if r.Reason != "" {
+		asked += ": " + string(r.Reason)
+	}
+	return asked
 }
