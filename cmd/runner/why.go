@@ -106,7 +106,9 @@ func (p *preview) session(st *state.State) why.Session {
 	if st == nil {
 		return s
 	}
-	if !s.Running {
+	if s.Running {
+		s.State = st.InRun(p.owner.Since)
+	} else {
 		s.State = st.CutOff()
 	}
 	if st.Pause != nil {

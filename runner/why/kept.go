@@ -2,6 +2,8 @@ package why
 
 import (
 	"cmp"
+	"slices"
+	"strings"
 	"time"
 
 	"prdrunner/checkpoint/state"
@@ -9,7 +11,7 @@ import (
 
 // Session is what an explanation needs to know of a session besides its journal.
 type Session struct {
-	State   *state.State               // as State.CutOff returns it, unless a runner works on the session; nil: there is none
+	State   *state.State               // as State.CutOff returns it, or State.InRun while a runner works on the session; nil: there is none
 	Running bool                       // a runner works on the session now
 	Needs   func(name string) []string // the workstreams and gates whose results a workstream needs
 	Paused  string                     // what a paused session waits for, in words
@@ -61,7 +63,17 @@ func (s Session) cutOff(name string) bool {
 // kept returns what keeps a step from starting, or kept it in the run that was the last: back to the first
 // cause. It returns nil if the step is not pending.
 func (s Session) kept(name string) *Cause {
-	return keeper{s, map[string]bool{}, map[string]*Cause{}}.of(name)
+	k := keeper{Session: s, open: map[string]bool{}, told: map[string]*Cause{}}
+	if s.Running {
+		k.failed = k.failures()
+	}
+	c := k.of(name)
+	if g := s.State.Gate(name); g != nil {
+		if owner, _ := g.Owner(); owner != nil && owner.Status != state.Pending {
+			return c // the gates of work that is done are judged also after a failure
+		}
+	}
+	return k.afterFailures(name, c)
 }
 
 // keeper finds what keeps steps from starting.
@@ -69,6 +81,32 @@ type keeper struct {
 	Session
 	open map[string]bool   // steps on the way to the cause that is looked for now
 	told map[string]*Cause // by step: what keeps it, nil if nothing does
+
+	failed []*Cause // what failed in the run that is on
+}
+
+// afterFailures adds to what keeps a pending step that something failed in the run that is on. Whether the
+// run keeps going is not on record: if it does, what the step needs keeps it, which is told too.
+func (k keeper) afterFailures(name string, c *Cause) *Cause {
+	w, g := k.State.Workstream(name), k.State.Gate(name)
+	pending := w != nil && w.Status == state.Pending || g != nil && g.Status == state.Pending
+	if len(k.failed) == 0 || !pending {
+		return c
+	}
+	first := &Cause{Name: name, Does: "has not started"}
+	if g != nil {
+		first.Does = "has not been judged"
+	}
+	for _, f := range k.failed {
+		f.Reason = state.Text(strings.TrimPrefix(string(f.Reason)+"; "+nothingElse, "; "))
+		first.Because = append(first.Because, f)
+	}
+	if c != nil {
+		first.Because = append(first.Because, slices.DeleteFunc(c.Because, func(n *Cause) bool {
+			return slices.ContainsFunc(k.failed, func(f *Cause) bool { return f.Name == n.Name })
+		})...)
+	}
+	return first
 }
 
 // of returns what keeps a step. Many ways lead to the same step, so that its cause is told in full only
@@ -134,6 +172,9 @@ func (k keeper) because(c *Cause, needed []*Cause, phase *state.Phase) *Cause {
 	}
 	switch {
 	case len(c.Because) > 0:
+	case k.Running && len(k.failed) > 0: // that is told of the step that is explained
+	case k.Running && k.current(phase) && k.State.Workstream(c.Name) != nil:
+		c.Reason = "it can start, and waits for a free slot"
 	case k.Running:
 		c.Reason = "its turn has not come"
 	default:
@@ -146,6 +187,15 @@ func (k keeper) because(c *Cause, needed []*Cause, phase *state.Phase) *Cause {
 		return nil
 	}
 	return c
+}
+
+// nothingElse says what a failure means for the steps that have not started.
+const nothingElse = "after a failure nothing else starts, unless the run keeps going"
+
+// current reports whether the run is in a phase.
+func (k keeper) current(p *state.Phase) bool {
+	i := k.State.CurrentPhase - 1
+	return i >= 0 && i < len(k.State.Phases) && k.State.Phases[i] == p
 }
 
 // needed returns what a workstream lacks of what it needs.
@@ -253,19 +303,7 @@ func (k keeper) end() []*Cause {
 	case st.Interrupted != "":
 		return []*Cause{{Name: "the run", Does: "was interrupted by " + st.Interrupted}}
 	case st.Status == state.StatusFailed:
-		var all []*Cause
-		for _, p := range st.Phases {
-			for _, w := range p.Workstreams {
-				if w.Status == state.Failed {
-					all = append(all, k.started(w)...)
-				}
-			}
-			for _, g := range p.Gates {
-				if g.Status == state.Failed {
-					all = append(all, k.judged(g)...)
-				}
-			}
-		}
+		all := k.failures()
 		if len(all) == 0 && st.Error != nil {
 			all = failed(cmp.Or(st.Error.Workstream, "the session"), st.Error)
 		}
@@ -274,6 +312,30 @@ func (k keeper) end() []*Cause {
 		return []*Cause{{Name: "the session", Does: "is paused", Reason: state.Text(k.Paused)}}
 	}
 	return nil
+}
+
+// failures returns the workstreams and gates that failed, without those whose failure is allowed.
+func (k keeper) failures() (all []*Cause) {
+	failed := func(list []*state.Gate) {
+		for _, g := range list {
+			if g.Status == state.Failed {
+				all = append(all, k.judged(g)...)
+			}
+		}
+	}
+	for _, p := range k.State.Phases {
+		for _, w := range p.Workstreams {
+			switch w.Status {
+			case state.Failed:
+				all = append(all, k.started(w)...)
+			case state.Succeeded:
+				failed(w.Gates)
+			case state.Pending, state.Running, state.Completed, state.Skipped, state.Passed, state.Rejected, state.Waiting, state.Interrupted, state.Uncertain:
+			}
+		}
+		failed(p.Gates)
+	}
+	return all
 }
 
 // failed returns the cause that a step failed, or a gate of it.

@@ -57,6 +57,25 @@ func TestWhatKeeps(t *testing.T) {
 			st.Workstream("a").Status, st.Workstream("a").StartedAt = state.Running, &began
 		}, true, "b has not started, because a runs since 2025-12-11 10:00:00 UTC", "c has not started, because a runs since 2025-12-11 10:00:00 UTC",
 			"ok (two) has not been judged, because a runs since 2025-12-11 10:00:00 UTC"},
+		{"a failure in a run that is on", func(st *state.State) {
+			st.RunningAt = &began
+			st.Workstream("a").Status, st.Workstream("a").StartedAt = state.Running, &began
+			fail(st, "x", failure)
+		}, true, "b has not started, because x failed: exit code 1; " + unlessKept, "c has not started, because x failed: exit code 1; " + unlessKept,
+			"ok (two) has not been judged, because x failed: exit code 1; " + unlessKept},
+		{"a gate that failed in a run that is on", func(st *state.State) {
+			st.RunningAt = &began
+			st.Workstream("a").Status, st.Gate("lint (a)").Status = state.Succeeded, state.Failed
+		}, true, "b has not started, because lint (a) failed: " + unlessKept, "c has not started, because lint (a) failed: " + unlessKept,
+			"ok (two) has not been judged, because lint (a) failed: " + unlessKept},
+		{"a failure after which work ends that is under way", func(st *state.State) {
+			st.RunningAt, st.CurrentPhase = &began, 1
+			done(st, "a")
+			fail(st, "x", failure)
+		}, true, "b has not started, because x failed: exit code 1; " + unlessKept, "c has not started, because x failed: exit code 1; " + unlessKept,
+			"ok (two) has not been judged, because x failed: exit code 1; " + unlessKept},
+		{"a free slot", func(st *state.State) { st.RunningAt, st.CurrentPhase = &began, 1; done(st, "a"); done(st, "x") }, true,
+			"b has not started: it can start, and waits for a free slot", "c has not started: its turn has not come", "ok (two) has not been judged: its turn has not come"},
 		{"its turn", func(st *state.State) { st.RunningAt = &began; done(st, "a"); done(st, "x") }, true,
 			"b has not started: its turn has not come", "c has not started: its turn has not come", "ok (two) has not been judged: its turn has not come"},
 	} {
@@ -129,6 +148,21 @@ func TestEachKeptStepOnce(t *testing.T) {
 	}
 	if chain := kept.Chain(); !strings.HasSuffix(chain, "because w1-0 did not start, because w0-0 failed: exit code 1") {
 		t.Errorf("the chain has another first cause: %s", chain)
+	}
+}
+
+const unlessKept = "after a failure nothing else starts, unless the run keeps going"
+
+// TestGateAfterFailure: the gates of work that runs are judged also after a failure elsewhere.
+func TestGateAfterFailure(t *testing.T) {
+	t.Parallel()
+	st := &state.State{RunningAt: &began, CurrentPhase: 1, Phases: []*state.Phase{{Name: "one", Workstreams: []*state.Workstream{
+		{Name: "a", Status: state.Running, StartedAt: &began, Gates: []*state.Gate{{Label: "lint (a)", Status: state.Pending}}},
+		{Name: "x", Status: state.Failed, Error: &state.Failure{Workstream: "x", Message: "exit code 1"}},
+	}}}}
+	kept := why.Explain(&plan.Plan{}, why.Session{State: st.Clone(), Running: true}, nil, &plan.Step{Name: "lint (a)", Decision: plan.Run}).Kept
+	if got, want := kept.Chain(), "lint (a) has not been judged, because a runs since 2025-12-11 10:00:00 UTC"; got != want {
+		t.Errorf("%q, want %q", got, want)
 	}
 }
 
