@@ -113,6 +113,23 @@ func TestStopAndGoOn(t *testing.T) {
 	write(t, dir, "go")
 }
 
+// TestWatchEndsAtOnce: a signal that ends a watch at once leaves the terminal as it was.
+func TestWatchEndsAtOnce(t *testing.T) {
+	t.Parallel()
+	dir, x := startKeys(t)
+	y := openTerminal(t, dir, 100)
+	y.tmux("send-keys", "clear; runner watch PRD-001; echo exit $?", "Enter")
+	y.showing("● one", "● two", "2 running")
+	y.tmux("send-keys", "j")
+	y.showing("› ● one")
+	y.tmux("send-keys", "C-\\")
+	y.showing("Interrupted by SIGQUIT", "exit ")
+	y.tmux("send-keys", "clear; "+settings, "Enter")
+	y.showing("icanon+echo")
+	write(t, dir, "go")
+	x.showing("Ship it?")
+}
+
 // TestQuestionAfterKeys: a question gets whole lines, and none of the keys that were typed before it. What others
 // ask for meanwhile is shown after the answer.
 func TestQuestionAfterKeys(t *testing.T) {

@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"os"
 	"os/signal"
+	"sync"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -15,24 +16,36 @@ import (
 
 // control is the view.Control of a terminal.
 type control struct {
-	in    *os.File      // nil: there is no keyboard
+	in *os.File // nil: there is no keyboard
+
+	mu    sync.Mutex    // of the fields below: a signal may end the process while the view has the keyboard
 	taken bool          // the keyboard is as Take sets it
 	saved *unix.Termios // the settings before that
+	ended bool          // the keyboard is not taken again
 
 	continued chan os.Signal // receives a value when this process was stopped and goes on
 }
 
-// newControl returns the control of a terminal, until end is called. in is nil if there is no keyboard.
+// newControl returns the control of a terminal, until end is called, which also gives the keyboard back. Any
+// goroutine may call end. in is nil if there is no keyboard.
 func newControl(in *os.File) (c view.Control, end func()) {
 	x := &control{in: in, continued: make(chan os.Signal, 1)}
 	signal.Notify(x.continued, unix.SIGCONT)
-	return x, func() { signal.Stop(x.continued) }
+	return x, func() {
+		signal.Stop(x.continued)
+		x.mu.Lock()
+		defer x.mu.Unlock()
+		x.ended = true
+		x.give()
+	}
 }
 
 // Take implements view.Control. The keys that send SIGINT and SIGQUIT do so still. A read does not wait, so that no goroutine is left
 // in one that takes the next line.
 func (c *control) Take() bool {
-	if c.taken || c.in == nil {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.taken || c.ended || c.in == nil {
 		return c.taken
 	}
 	if !inForeground(c.in) { // setting the terminal would stop the process
@@ -61,6 +74,13 @@ func (c *control) Take() bool {
 
 // Give implements view.Control.
 func (c *control) Give() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.give()
+}
+
+// give does what Give does. The caller holds c.mu.
+func (c *control) give() {
 	if !c.taken {
 		return
 	}
@@ -72,6 +92,8 @@ func (c *control) Give() {
 
 // Keys implements view.Control.
 func (c *control) Keys() []byte {
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	if !c.taken || !inForeground(c.in) { // reading would stop the process
 		return nil
 	}

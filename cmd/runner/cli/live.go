@@ -2,6 +2,7 @@ package cli
 
 import (
 	"os"
+	"sync"
 
 	"prdrunner/cmd/runner/show"
 	"prdrunner/runner/view"
@@ -33,5 +34,7 @@ func (e *Environment) LiveTerminal(stream *show.Screen) LiveTerminal {
 		in = nil
 	}
 	control, end := newControl(in)
-	return LiveTerminal{Size: size, Control: control, Close: func() { end(); restore() }}
+	leave := sync.OnceFunc(func() { end(); restore() })
+	e.Signals.RestoreWith(leave)
+	return LiveTerminal{Size: size, Control: control, Close: func() { leave(); e.Signals.RestoreWith(nil) }}
 }

@@ -25,6 +25,7 @@ type Signals struct {
 	cancel       context.CancelFunc      // nil after it was called
 	atOnce       func(name, what string) // prints the message what, and ends the process
 	run          *runSignals             // nil if no run is on
+	restore      func()                  // leaves the terminal as it was; nil: nothing has changed it
 }
 
 // runSignals holds the signals that arrive during a run.
@@ -69,13 +70,25 @@ func (s *Signals) handleSignal(sig os.Signal) {
 	case s.run != nil:
 		s.run.deliver(name)
 	case s.cancel == nil || name == "SIGQUIT":
-		s.atOnce(name, s.interruptionLine(name, ""))
+		s.endAtOnce(name)
 	default:
 		s.cancel()
 		s.cancel = nil
-		time.AfterFunc(unwindGrace, func() { s.withLock(func() { s.atOnce(name, s.interruptionLine(name, "")) }) })
+		time.AfterFunc(unwindGrace, func() { s.withLock(func() { s.endAtOnce(name) }) })
 	}
 }
+
+// endAtOnce leaves the terminal as it was, and ends the process. The caller holds s.mu.
+func (s *Signals) endAtOnce(name string) {
+	if s.restore != nil {
+		s.restore()
+	}
+	s.atOnce(name, s.interruptionLine(name, ""))
+}
+
+// RestoreWith sets what leaves the terminal as it was if a signal ends the process at once, nil for nothing.
+// Signals calls restore in a goroutine of its own.
+func (s *Signals) RestoreWith(restore func()) { s.withLock(func() { s.restore = restore }) }
 
 // deliver delivers a signal to a run, unless two signals wait already.
 func (r *runSignals) deliver(name string) {

@@ -30,12 +30,17 @@ func TestSignals(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		s.cancel, s.atOnce = cancel, func(name, what string) { ended = append(ended, name+": "+what) }
 		s.ResumeWith(test.continuation)
+		restored := 0
+		s.RestoreWith(func() { restored++ })
 		for _, sig := range test.signals {
 			s.handleSignal(sig)
 		}
 		_, line := s.Interruption("")
 		if (ctx.Err() != nil) != test.cancelled || line != test.line {
 			t.Errorf("%s: cancelled %v, %q", name, ctx.Err() != nil, line)
+		}
+		if restored != len(test.atOnce) {
+			t.Errorf("%s: the terminal is restored %d times, and the process ended %d times", name, restored, len(test.atOnce))
 		}
 		s.withLock(func() { // the process would be ended later, too
 			if diff := cmp.Diff(test.atOnce, ended); diff != "" {
