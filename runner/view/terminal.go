@@ -336,11 +336,6 @@ type line struct {
 }
 
 func (l *lines) readLine(ctx context.Context, ready func(context.Context) error) (string, error) {
-	if ready != nil && l.in.Buffered() == 0 {
-		if err := ready(ctx); err != nil {
-			return "", err
-		}
-	}
 	if l.pending != nil {
 		select {
 		case got := <-l.pending:
@@ -349,6 +344,11 @@ func (l *lines) readLine(ctx context.Context, ready func(context.Context) error)
 				return "", l.noAnswer(got.err)
 			}
 		default:
+		}
+	}
+	if ready != nil && l.pending == nil && l.in.Buffered() == 0 { // while a read goes on, l.in belongs to it
+		if err := ready(ctx); err != nil {
+			return "", err
 		}
 	}
 	if l.pending == nil {

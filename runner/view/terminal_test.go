@@ -150,6 +150,8 @@ func TestAnswerToAnEarlierQuestion(t *testing.T) {
 	defer pw.Close()
 	in := reader{pr, make(chan struct{}, 8)}
 	term := terminal(in, io.Discard)
+	waits := 0
+	term.Ready = func(context.Context) error { waits++; return nil } // it can't wait
 	gone := errors.New("answered from beside")
 	ctx, cancel := context.WithCancelCause(t.Context())
 	go func() {
@@ -158,6 +160,11 @@ func TestAnswerToAnEarlierQuestion(t *testing.T) {
 	}()
 	if _, err := term.Approve(ctx, runner.Question{Gate: "first"}); !errors.Is(err, gone) {
 		t.Fatalf("the question was not given up: %v", err)
+	}
+	over, end := context.WithCancelCause(t.Context())
+	end(gone)
+	if _, err := term.Confirm(over, "And now?"); !errors.Is(err, gone) || waits != 1 {
+		t.Errorf("while a read goes on: %v, and Ready is called %d times", err, waits)
 	}
 	// The read is still waiting; what is typed now was meant for the first.
 	if _, err := io.WriteString(pw, "y\n"); err != nil {
