@@ -30,7 +30,7 @@ func (p *Progress) Left(now time.Time, typical map[string]time.Duration) (left t
 			return 0, false
 		}
 		if phase == p.current || phase.Ahead && of[phase.Number-1].RunOn != pipeline.RunOnFailed {
-			left += e.phase(phase, of[phase.Number-1].MaxParallel)
+			left += e.phase(phase, of[phase.Number-1])
 		}
 	}
 	return left, e.known
@@ -48,11 +48,7 @@ type estimate struct {
 }
 
 // phase returns how long a phase still takes.
-func (e *estimate) phase(phase *Phase, limit int) time.Duration {
-	parallel := e.p.parallel
-	if limit > 0 {
-		parallel = min(parallel, limit)
-	}
+func (e *estimate) phase(phase *Phase, of *pipeline.Phase) time.Duration {
 	var longest, sum time.Duration
 	for _, s := range phase.steps {
 		if s.status > asking {
@@ -64,7 +60,7 @@ func (e *estimate) phase(phase *Phase, limit int) time.Duration {
 			return 0
 		}
 	}
-	return max(longest, sum/time.Duration(parallel))
+	return max(longest, sum/time.Duration(limitOf(e.p.parallel, of)))
 }
 
 // step returns how long a workstream still takes.

@@ -41,7 +41,7 @@ type waitList struct {
 	more int
 }
 
-// HasFreeSlot reports whether fewer processes of steps run than may run at once.
+// HasFreeSlot reports whether fewer processes of steps run than may run at once in the current phase.
 func (p *Progress) HasFreeSlot() bool {
 	running := 0
 	for _, a := range p.active {
@@ -49,17 +49,35 @@ func (p *Progress) HasFreeSlot() bool {
 			running++
 		}
 	}
-	return running < p.parallel
+	limit := p.parallel
+	if known := p.knownPipeline(); known != nil && p.current != nil && p.current.Number >= 1 && p.current.Number <= len(known.Phases) {
+		limit = limitOf(limit, known.Phases[p.current.Number-1])
+	}
+	return running < limit
+}
+
+// knownPipeline returns the pipeline, nil if it is not known.
+func (p *Progress) knownPipeline() *pipeline.Pipeline {
+	if p.pipeline == nil {
+		return nil
+	}
+	return p.pipeline()
+}
+
+// limitOf returns how many processes may run at once in a phase of a run that may have so many.
+func limitOf(parallel int, phase *pipeline.Phase) int {
+	if phase.MaxParallel > 0 {
+		return min(parallel, phase.MaxParallel)
+	}
+	return parallel
 }
 
 func (p *Progress) findWaits() (waits []Wait, more int) {
-	if p.pipeline == nil || p.current == nil || p.pausing || p.halted || p.over {
+	known := p.knownPipeline()
+	if known == nil || p.current == nil || p.pausing || p.halted || p.over {
 		return nil, 0
 	}
-	known, pending := p.pipeline(), p.current.pending()
-	if known == nil {
-		return nil, 0
-	}
+	pending := p.current.pending()
 	if pending == 0 {
 		return p.nextPhaseWaits(), 0
 	}

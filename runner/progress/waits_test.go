@@ -135,3 +135,38 @@ pipeline "PRD-001" {
 		t.Error("two processes of steps run, of two at most, and there is a free slot")
 	}
 }
+
+// TestFreeSlotOfAPhase: a slot is free as far as the phase allows.
+func TestFreeSlotOfAPhase(t *testing.T) {
+	t.Parallel()
+	known, planned := loaded(t, `
+pipeline "PRD-001" {
+  phase "one" {
+    max_parallel = 1
+    workstream "a" { command = ["a"] }
+    workstream "b" { command = ["b"] }
+  }
+  phase "two" {
+    workstream "c" { command = ["c"] }
+    workstream "d" { command = ["d"] }
+  }
+}
+`)
+	p := progress.New(runner.Beginning{Plan: planned, Pipeline: func() *pipeline.Pipeline { return known }, Parallel: 4})
+	for _, step := range []struct {
+		event state.Event
+		free  bool
+	}{
+		{state.PhaseStarted{Phase: "one"}, true},
+		{state.WorkstreamStarted{Workstream: "a", Attempt: 1}, false},
+		{state.WorkstreamCompleted{Workstream: "a"}, true},
+		{state.PhaseCompleted{Phase: "one"}, true},
+		{state.PhaseStarted{Phase: "two"}, true},
+		{state.WorkstreamStarted{Workstream: "c", Attempt: 1}, true},
+	} {
+		p.Commit(state.Commit{Events: []state.Event{step.event}})
+		if got := p.HasFreeSlot(); got != step.free {
+			t.Errorf("after %+v, a slot is free: %t", step.event, got)
+		}
+	}
+}
