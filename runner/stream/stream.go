@@ -13,6 +13,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"time"
 
 	"prdrunner/checkpoint/disk"
 	"prdrunner/checkpoint/state"
@@ -27,9 +28,9 @@ const (
 	maxPoll = 1 << 20
 	// maxRest is how many bytes are read at the end of an attempt: the run waits for that.
 	maxRest = 64 << 20
-	// quietPolls is how many calls of Poll find nothing new in a log before a line in it that has no
+	// quietTime is how long calls of Poll find nothing new in a log before a line in it that has no
 	// end is emitted as it stands: a question to which nobody answers, or a row of dots.
-	quietPolls = 20
+	quietTime = 2 * time.Second
 )
 
 // Line is a line that a step has printed.
@@ -54,9 +55,9 @@ func New(dir string) *Reader { return &Reader{dir: dir} }
 type log struct {
 	Attempt
 	path  string
-	file  *os.File // nil until the process has made it
-	begun []byte   // a line that has no end yet, or the rest of it
-	quiet int      // how many calls of Poll found nothing new
+	file  *os.File  // nil until the process has made it
+	begun []byte    // a line that has no end yet, or the rest of it
+	grew  time.Time // when a call of Poll found something new; the time of the first call before that
 
 	goesOn bool // the line that was emitted last has no end yet
 }
@@ -75,14 +76,15 @@ func (r *Reader) Apply(e state.Event, emit func(Line)) {
 }
 
 // Poll calls emit with the whole lines that were added to the logs since the last call, as far as
-// they are few enough to be read at once. A line that has had no end for many calls is emitted, too.
-func (r *Reader) Poll(emit func(Line)) {
+// they are few enough to be read at once. A line that has had no end for a while is emitted, too. now is the
+// time of the call.
+func (r *Reader) Poll(now time.Time, emit func(Line)) {
 	for _, l := range r.logs {
-		if r.read(l, maxPoll, emit) > 0 {
-			l.quiet = 0
+		if r.read(l, maxPoll, emit) > 0 || l.grew.IsZero() {
+			l.grew = now
 			continue
 		}
-		if l.quiet++; l.quiet == quietPolls && len(l.begun) > 0 {
+		if now.Sub(l.grew) >= quietTime && len(l.begun) > 0 {
 			l.emit(l.begun, true, emit)
 			l.begun = l.begun[:0]
 		}

@@ -3,8 +3,10 @@ package stream_test
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -18,11 +20,12 @@ type logs struct {
 	dir    string
 	reader *stream.Reader
 	read   []stream.Line
+	now    time.Time
 }
 
 func newLogs(t *testing.T) *logs {
 	dir := t.TempDir()
-	return &logs{t: t, dir: dir, reader: stream.New(dir)}
+	return &logs{t: t, dir: dir, reader: stream.New(dir), now: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)}
 }
 
 func (l *logs) emit(line stream.Line) { l.read = append(l.read, line) }
@@ -43,6 +46,12 @@ func (l *logs) write(name, text string) {
 	}
 }
 
+// poll reads what is new after a while.
+func (l *logs) poll(after time.Duration) {
+	l.now = l.now.Add(after)
+	l.reader.Poll(l.now, l.emit)
+}
+
 func (l *logs) apply(e state.Event) { l.reader.Apply(e, l.emit) }
 
 // want compares the lines that were read since the last call.
@@ -58,19 +67,19 @@ func TestLinesComeWhole(t *testing.T) {
 	t.Parallel()
 	l := newLogs(t)
 	l.apply(state.WorkstreamStarted{Workstream: "a", Attempt: 2})
-	l.reader.Poll(l.emit)
+	l.poll(0)
 	l.want() // there is no log yet
 	l.write("a.2.log", "one\ntw")
-	l.reader.Poll(l.emit)
+	l.poll(0)
 	l.want(stream.Line{Step: "a", Attempt: 2, Text: "one"})
 	l.write("a.2.log", "o\r\n\nrest")
-	l.reader.Poll(l.emit)
+	l.poll(0)
 	l.want(stream.Line{Step: "a", Attempt: 2, Text: "two"}, stream.Line{Step: "a", Attempt: 2})
 	l.write("a.2.log", " of it")
 	l.apply(state.WorkstreamFailed{Workstream: "a"})
 	l.want(stream.Line{Step: "a", Attempt: 2, Text: "rest of it"})
 	l.write("a.2.log", "too late\n")
-	l.reader.Poll(l.emit)
+	l.poll(0)
 	l.reader.Close(l.emit)
 	l.want()
 }
@@ -131,14 +140,19 @@ func TestALineThatIsNotEndedForLong(t *testing.T) {
 	line := func(text string, goesOn bool) stream.Line {
 		return stream.Line{Step: "a", Attempt: 1, Text: text, GoesOn: goesOn}
 	}
-	const many = 100
 	quiet := func() {
-		for range many {
-			l.reader.Poll(l.emit)
+		t.Helper()
+		had := len(l.read)
+		for range 100 { // however often one looks
+			l.poll(10 * time.Millisecond)
 		}
+		if lines := l.read[had:]; slices.ContainsFunc(lines, func(line stream.Line) bool { return line.GoesOn }) {
+			t.Errorf("after one second: %+v", lines)
+		}
+		l.poll(1100 * time.Millisecond)
 	}
 	l.write("a.1.log", "Proceed? ")
-	l.reader.Poll(l.emit)
+	l.poll(0)
 	l.want()
 	quiet()
 	l.want(line("Proceed? ", true))
@@ -159,7 +173,7 @@ func TestALongLineIsDivided(t *testing.T) {
 	l.apply(state.WorkstreamStarted{Workstream: "a", Attempt: 1})
 	text := strings.Repeat("0123456789abcdef", 20_000)
 	l.write("a.1.log", text)
-	l.reader.Poll(l.emit)
+	l.poll(0)
 	if len(l.read) < 2 || !l.read[0].GoesOn {
 		t.Errorf("%d lines before the end of the line", len(l.read))
 	}
@@ -182,7 +196,7 @@ func TestAFloodDoesNotHoldUpPoll(t *testing.T) {
 	l := newLogs(t)
 	l.apply(state.WorkstreamStarted{Workstream: "a", Attempt: 1})
 	l.write("a.1.log", strings.Repeat("a line\n", 1<<20))
-	l.reader.Poll(l.emit)
+	l.poll(0)
 	if n := len(l.read); n == 0 || n == 1<<20 {
 		t.Errorf("one call read %d lines", n)
 	}

@@ -106,7 +106,7 @@ func (v *jsonView) printOutput(l stream.Line) {
 
 // tick prints what the steps have printed since the last time.
 func (v *jsonView) tick() (next time.Duration) {
-	v.stream.Poll(v.printOutput)
+	v.stream.Poll(v.now(), v.printOutput)
 	v.writeBuffer()
 	return streamInterval
 }

@@ -82,7 +82,7 @@ func (v *live) tick() (next time.Duration) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if v.plain.stream != nil {
-		v.plain.stream.Poll(v.plain.printOutput)
+		v.plain.stream.Poll(v.now(), v.plain.printOutput)
 		v.changed = v.changed || v.plain.page.Len() > 0
 	}
 	if v.left.due(v.now()) {

@@ -57,7 +57,7 @@ func (v *plain) closeStream() {
 func (v *plain) tick() (next time.Duration) {
 	next = streamInterval
 	if v.stream != nil {
-		v.stream.Poll(v.printOutput)
+		v.stream.Poll(v.now(), v.printOutput)
 		v.writePage()
 	}
 	if v.heartbeat == 0 {
