@@ -137,7 +137,8 @@ func (l *loop) handleNextEvent(inbox <-chan time.Time) {
 	case signal := <-l.opts.Interrupts:
 		l.interrupt(signal)
 	case request := <-l.opts.Requests:
-		l.handleRequest(request, func(refusal error) {
+		l.handleRequest(request.Request, func(refusal error) {
+			request.Reply(refusal)
 			if refusal != nil {
 				l.warnUser(refusal.Error())
 			}

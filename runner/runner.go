@@ -132,7 +132,15 @@ type Options struct {
 	Interrupts <-chan string
 	// Requests delivers what the user of this process asks for while it runs, as other processes
 	// ask through the inbox of the session. nil: nothing.
-	Requests <-chan checkpoint.Request
+	Requests <-chan UserRequest
+}
+
+// UserRequest is what the user of this process asks a run for.
+type UserRequest struct {
+	checkpoint.Request
+	// Reply is called once: with nil when the result is durable, or with the reason for refusing the request. A
+	// request that the run never receives gets no reply.
+	Reply func(refusal error)
 }
 
 func (o Options) withDefaults() Options {

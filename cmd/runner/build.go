@@ -170,7 +170,7 @@ func runBuildWith(ctx context.Context, env *cli.Environment, cfg *config.Config,
 	if err := refuseOwnFile(env, setup, o.plan, "a plan"); err != nil {
 		return err
 	}
-	b := &build{env: env, cfg: cfg, Setup: setup, person: env.Terminal(), saved: saved, options: o, requests: make(chan checkpoint.Request, 1)}
+	b := &build{env: env, cfg: cfg, Setup: setup, person: env.Terminal(), saved: saved, options: o, requests: make(chan runner.UserRequest, 1)}
 	if err := b.openSinks(); err != nil {
 		return err
 	}
@@ -206,7 +206,7 @@ type build struct {
 	saved    *plan.Plan // the plan of --plan, nil without it
 	options  buildOptions
 	caller   *state.Caller           // the workstream that calls the pipeline; nil: none
-	requests chan checkpoint.Request // what the user asks the run for with keys
+	requests chan runner.UserRequest // what the user asks the run for with keys
 	sinks    []buildSink             // what the run is written to, besides the screen
 	tracer   *trace.Tracer           // nil: the run is not traced
 	session  *checkpoint.Session     // nil before it is locked
@@ -492,10 +492,19 @@ func (b *build) newView() (shown view.View, restore func()) {
 func (b *build) askToPause() {
 	request := checkpoint.Request{PRD: b.Pipeline.ID, Verb: checkpoint.VerbPause, By: b.env.Actor(), At: b.env.Now()}
 	select {
-	case b.requests <- request:
-		if err := b.Store.Audit(checkpoint.AuditRecord{By: request.By, What: string(request.Verb), PRD: request.PRD, Result: "done"}); err != nil {
-			b.env.Logger().Warn("the audit log could not be written", "error", err)
-		}
+	case b.requests <- runner.UserRequest{Request: request, Reply: func(refusal error) { b.auditRequest(request, refusal) }}:
 	default: // an earlier key has asked
+	}
+}
+
+// auditRequest records in the audit log what became of a request of the user: refusal is nil if it was carried
+// out.
+func (b *build) auditRequest(request checkpoint.Request, refusal error) {
+	record := checkpoint.AuditRecord{By: request.By, What: string(request.Verb), PRD: request.PRD, Result: "ok"}
+	if refusal != nil {
+		record.Result, record.Error = "failed", state.Text(refusal.Error())
+	}
+	if err := b.Store.Audit(record); err != nil {
+		b.env.Logger().Warn("the audit log could not be written", "error", err)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"prdrunner/checkpoint/disk"
 	"prdrunner/runner/progress"
@@ -27,35 +28,112 @@ const (
 	stopKey
 )
 
+// sequenceWait is how long the rest of a sequence may take to come. After that, the beginning of one was the
+// key Esc.
+const sequenceWait = 200 * time.Millisecond
+
 // readKeys returns the keys in what was typed, and the beginning of a sequence of which the rest is not there yet.
+// A sequence that it does not know counts as a whole, and so does pasted text: none of their bytes is a key.
 func readKeys(typed string) (keys []key, rest string) {
-	sequences := []struct {
-		text string
-		key  key
-	}{{"\x1b[A", upKey}, {"\x1bOA", upKey}, {"\x1b[B", downKey}, {"\x1bOB", downKey}, {"k", upKey}, {"j", downKey}, {"p", pauseKey}, {"l", logKey}, {"?", helpKey}, {string(StopKey), stopKey}}
 	for typed != "" {
-		if typed == "\x1b" || typed == "\x1b[" || typed == "\x1bO" {
+		length := sequenceLength(typed)
+		if length == 0 {
 			return keys, typed
 		}
-		length := 1
-		for _, s := range sequences {
-			if strings.HasPrefix(typed, s.text) {
-				keys, length = append(keys, s.key), len(s.text)
-				break
-			}
+		if k, ok := keyOf(typed[:length]); ok {
+			keys = append(keys, k)
 		}
 		typed = typed[length:]
 	}
 	return keys, ""
 }
 
+// keyOf returns the key that a sequence stands for.
+func keyOf(sequence string) (k key, ok bool) {
+	switch sequence {
+	case "\x1b[A", "\x1bOA", "k":
+		return upKey, true
+	case "\x1b[B", "\x1bOB", "j":
+		return downKey, true
+	case "p":
+		return pauseKey, true
+	case "l":
+		return logKey, true
+	case "?":
+		return helpKey, true
+	case string(StopKey):
+		return stopKey, true
+	}
+	return 0, false
+}
+
+// sequenceLength returns the number of bytes of the sequence, or of the single byte, that a text begins with
+// (ECMA-48, and bracketed paste of xterm). It returns 0 if the end of the sequence is not there.
+func sequenceLength(text string) int {
+	const escape, pasteBegins, pasteEnds = '\x1b', "\x1b[200~", "\x1b[201~"
+	switch {
+	case text[0] != escape:
+		return 1
+	case strings.HasPrefix(text, pasteBegins):
+		return endOf(text, pasteEnds)
+	case len(text) == 1:
+		return 0
+	}
+	switch text[1] {
+	case escape: // Esc, or Alt with a key that has a sequence
+		return 1
+	case '[': // CSI
+		for i := 2; i < len(text); i++ {
+			if c := text[i]; c < ' ' || c > '~' { // it is broken off
+				return i
+			} else if c >= '@' {
+				return i + 1
+			}
+		}
+		return 0
+	case 'O': // SS3
+		if len(text) < 3 {
+			return 0
+		}
+		return 3
+	case ']', 'P', '_', '^': // OSC, DCS, APC and PM: what a terminal answers
+		end := endOf(text, "\x1b\\")
+		if bell := endOf(text, "\a"); bell > 0 && (end == 0 || bell < end) {
+			return bell
+		}
+		return end
+	}
+	return 2 // Alt with a key
+}
+
+// endOf returns the number of bytes up to the end of the first place of a mark in a text, 0 if it has none.
+func endOf(text, mark string) int {
+	if at := strings.Index(text, mark); at >= 0 {
+		return at + len(mark)
+	}
+	return 0
+}
+
 // keyboard is what the user has typed into a live view.
 type keyboard struct {
-	rest     string // the beginning of a sequence
+	rest     string    // the beginning of a sequence
+	typed    time.Time // when something was typed last
 	help     bool
 	selected string    // the id of the selected row; "": none
 	at       int       // where it was in the last frame
 	rows     []stepRow // of the last frame
+}
+
+// read returns the keys in what was typed.
+func (k *keyboard) read(typed []byte, now time.Time) (keys []key) {
+	switch {
+	case len(typed) > 0:
+		k.typed = now
+	case now.Sub(k.typed) >= sequenceWait:
+		k.rest = ""
+	}
+	keys, k.rest = readKeys(k.rest + string(typed))
+	return keys
 }
 
 // take takes note of the rows of a frame, and chooses another selected one if the selected one is not there.
@@ -95,13 +173,12 @@ func (v *live) typed() {
 	if v.holds > 0 || v.ended {
 		return
 	}
-	var keys []key
-	keys, v.keys.rest = readKeys(v.keys.rest + string(v.control.Keys()))
-	for _, k := range keys {
+	for _, k := range v.keys.read(v.control.Keys(), v.now()) {
 		v.changed = true
 		switch k {
 		case pauseKey:
-			if v.pause != nil && v.stopping == nil && !v.plain.progress.Pausing() {
+			if v.canPause() {
+				v.pauseAsked = true
 				v.reading.Go(v.pause) // what it writes would hold the view
 			}
 		case logKey:
@@ -116,6 +193,12 @@ func (v *live) typed() {
 			v.suspend()
 		}
 	}
+}
+
+// canPause reports whether the user can ask the run to pause. The caller holds v.mu.
+func (v *live) canPause() bool {
+	p := v.plain.progress
+	return v.pause != nil && !v.pauseAsked && v.stopping == nil && !p.Pausing() && !p.Over()
 }
 
 // printSelected prints the end of the log of the selected row above the frame, of the first row if none is

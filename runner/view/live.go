@@ -46,6 +46,8 @@ type live struct {
 	control Control // of the terminal; called with mu locked
 	pause   func()  // see Options
 
+	pauseAsked bool // by a key
+
 	stop    func() // ends the goroutine that draws
 	reading sync.WaitGroup
 	context context.Context //nolint:containedctx // of what is read for the view
@@ -204,7 +206,7 @@ func (v *live) draw() {
 		v.show(nil, columns)
 	case v.holds == 0:
 		v.control.Take()
-		f := frame{progress: v.plain.progress, now: v.now(), width: columns, height: rows, color: v.plain.page.color, stopping: v.stopping, lastLine: v.readLastLine, asked: v.keys.help, pauses: v.pause != nil, keys: &v.keys}
+		f := frame{progress: v.plain.progress, now: v.now(), width: columns, height: rows, color: v.plain.page.color, stopping: v.stopping, lastLine: v.readLastLine, asked: v.keys.help, pauses: v.canPause(), keys: &v.keys}
 		f.left = v.left.describe(f.progress, f.now)
 		v.show(f.rows(), columns)
 		maps.DeleteFunc(v.lastLines, func(_ string, l lastLine) bool { return f.now.Sub(l.read) > 2*clockInterval }) // no row shows it now
