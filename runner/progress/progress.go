@@ -45,6 +45,7 @@ type Phase struct {
 	Name      string
 	Number    int  // from 1
 	Ahead     bool // the run has not come to it
+	Late      bool // it runs also after a failure, or only then
 	Began     time.Time
 	Iteration int // of a phase that repeats, from 2; 0 for the first
 	Counts
@@ -101,7 +102,7 @@ func New(b runner.Beginning) *Progress {
 		return p
 	}
 	for _, planned := range b.Plan.Phases {
-		phase := &Phase{Name: planned.Name, Number: planned.Number}
+		phase := &Phase{Name: planned.Name, Number: planned.Number, Late: planned.RunOn != "" && planned.RunOn != pipeline.RunOnSucceeded}
 		p.phases = append(p.phases, phase)
 		for _, s := range planned.Steps {
 			p.addStep(phase, s)
@@ -274,6 +275,13 @@ func (p *Progress) ask(gate, message string, at time.Time) {
 
 // Pausing reports whether a person asked for a pause, so that nothing new starts.
 func (p *Progress) Pausing() bool { return p.pausing }
+
+// Failed reports whether a workstream has failed, and the pipeline does not allow it. No phase starts then but those
+// that are Late.
+func (p *Progress) Failed() bool { return p.failed }
+
+// Halted reports whether nothing new starts in the current phase, after a failure.
+func (p *Progress) Halted() bool { return p.halted }
 
 // Over reports whether the end of the run is on record, so that only its hooks still run.
 func (p *Progress) Over() bool { return p.over }

@@ -104,6 +104,21 @@ func (p *Progress) findWaits() (waits []Wait, more int) {
 	return waits, pending - found
 }
 
+// Ready returns the number of workstreams of the current phase that have not started and wait for nothing but a
+// free slot, as far as the first maxLooked that have not started tell.
+func (p *Progress) Ready() (n int) {
+	known := p.knownPipeline()
+	if known == nil || p.current == nil || p.pausing || p.halted || p.over || p.HasFreeSlot() {
+		return 0
+	}
+	for s := range p.current.pendingSteps() {
+		if len(p.blockers(s, known)) == 0 {
+			n++
+		}
+	}
+	return n
+}
+
 // pending returns the number of workstreams that have not started.
 func (c Counts) pending() int { return c.Total - c.Settled() - c.Running - c.Waiting - c.Asking }
 

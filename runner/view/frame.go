@@ -13,8 +13,10 @@ import (
 )
 
 const (
-	// maxRows bounds the rows of steps in the live part of the screen.
-	maxRows = 12
+	// maxRows bounds the rows of steps in the live part of the screen, fewRows those on a small screen. otherRows
+	// stay for what is above and below them, fewOtherRows on a small screen.
+	maxRows, otherRows    = 30, 10
+	fewRows, fewOtherRows = 12, 6
 	// foldFrom is from how many instances of one workstream on these share one row.
 	foldFrom = 4
 	// markColumns and clockColumns are the widths of two columns.
@@ -82,23 +84,30 @@ func (f *frame) rows() []row {
 		w.add(Dim, fmt.Sprintf("    and %d more", more))
 		rows = append(rows, w.row())
 	}
-	if waits := f.waitsRow(); waits != "" && len(rows) < f.height-2 {
-		w := f.row()
-		w.add(Dim, waits)
-		rows = append(rows, w.row())
+	return append(rows, f.lastRows(f.height-2-len(rows))...)
+}
+
+// lastRows returns the rows below those of the steps, as many as there is room for: what steps wait for, what
+// comes then, and the keys.
+func (f *frame) lastRows(room int) (rows []row) {
+	ahead, keys := f.aheadRow(), f.keyRows()
+	left := room - len(keys)
+	if ahead != "" {
+		left--
 	}
-	if ahead := f.aheadRow(); ahead != "" && f.stopping == nil && !f.progress.Over() && len(rows) < f.height-2 {
-		w := f.row()
-		w.add(Dim, ahead)
-		rows = append(rows, w.row())
-	}
-	if f.asked && len(rows) < f.height-2 {
-		w := f.row()
-		if f.pauses {
-			w.add(Bold, pauseHelp)
+	add := func(style Style, text string) {
+		if text != "" && len(rows) < room {
+			w := f.row()
+			w.add(style, text)
+			rows = append(rows, w.row())
 		}
-		w.add(Bold, keyHelp)
-		rows = append(rows, w.row())
+	}
+	for _, text := range f.waitRows(max(1, left)) {
+		add(Dim, text)
+	}
+	add(Dim, ahead)
+	for _, text := range keys {
+		add(Bold, text)
 	}
 	return rows
 }
@@ -164,31 +173,91 @@ func (f *frame) stopRow(running bool) row {
 	return w.row()
 }
 
-// waitsRow says what steps wait for, if the user has asked or more steps could run at once.
-func (f *frame) waitsRow() string {
-	if f.stopping != nil || !f.asked && !f.progress.HasFreeSlot() {
-		return ""
-	}
+// waitRows says what steps wait for, if the user has asked or more steps could run at once. Only if the user has
+// asked, it takes more than one row.
+func (f *frame) waitRows(room int) (rows []string) {
 	const indent = "  "
-	text := describeWaits(f.progress, f.width-len(indent)-1)
-	if text == "" {
-		return ""
+	if f.stopping != nil || !f.asked && !f.progress.HasFreeSlot() {
+		return nil
 	}
-	return indent + text
-}
-
-// aheadRow names the phases that come after the current one, as many as there is room for.
-func (f *frame) aheadRow() string {
-	var names []string
-	for _, p := range f.progress.Phases() {
-		if current := f.progress.Current(); p.Ahead && (current == nil || p.Number > current.Number) {
-			names = append(names, p.Name)
+	ready := 0
+	if f.asked && room > 1 {
+		if ready = f.progress.Ready(); ready > 0 {
+			rows = append(rows, fmt.Sprintf("%swaiting for a free slot: %d", indent, ready))
+		}
+		if room -= len(rows); room > 1 {
+			return append(rows, listWaits(f.progress, indent, room, ready)...)
 		}
 	}
-	if len(names) == 0 {
+	if text := describeWaits(f.progress, f.width-len(indent)-1, ready); text != "" {
+		rows = append(rows, indent+text)
+	}
+	return rows
+}
+
+// aheadRow names the phases that come after the current one, as many as there is room for, and says if a failure
+// keeps others from starting.
+func (f *frame) aheadRow() string {
+	if f.stopping != nil || f.progress.Over() {
 		return ""
 	}
-	return "  then: " + fitNames(names, f.width-len("  then: ")-1)
+	var parts []string
+	if halt := describeHalt(f.progress); halt != "" {
+		parts = append(parts, halt)
+	}
+	if names := phasesAhead(f.progress); len(names) > 0 {
+		used := len("  then: ") + 1
+		for _, p := range parts {
+			used += len(p) + len("; ")
+		}
+		parts = append(parts, "then: "+fitNames(names, f.width-used))
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return "  " + strings.Join(parts, "; ")
+}
+
+// phasesAhead returns the names of the phases that come after the current one: after a failure, those that run
+// nevertheless.
+func phasesAhead(p *progress.Progress) (names []string) {
+	for _, phase := range p.Phases() {
+		if current := p.Current(); phase.Ahead && (current == nil || phase.Number > current.Number) && (phase.Late || !p.Failed()) {
+			names = append(names, phase.Name)
+		}
+	}
+	return names
+}
+
+// describeHalt says what does not start after a failure, "" if everything does.
+func describeHalt(p *progress.Progress) string {
+	switch {
+	case p.Halted():
+		return "after the failure nothing new starts"
+	case p.Failed() && slices.ContainsFunc(p.Phases(), func(phase *progress.Phase) bool { return phase.Ahead && !phase.Late }):
+		return "after the failure no later phase starts"
+	}
+	return ""
+}
+
+// keyRows names the keys, in as many rows as they need, if the user has asked.
+func (f *frame) keyRows() (rows []string) {
+	if !f.asked {
+		return nil
+	}
+	keys := []string{pauseHelp, "↑ ↓ or k j: select", "l: log of the selected row", "?: hide this"}
+	if !f.pauses {
+		keys = keys[1:]
+	}
+	for _, key := range keys {
+		last := len(rows) - 1
+		if last >= 0 && displaywidth.String(rows[last]+"   "+key) < f.width {
+			rows[last] += "   " + key
+		} else {
+			rows = append(rows, "  "+key)
+		}
+	}
+	return rows
 }
 
 // fitNames lists as many names as fit into a number of columns, at least one, and counts the
@@ -215,7 +284,7 @@ func fitNames(names []string, width int) string {
 
 // stepRows returns the rows of the steps, and the number of steps for which there is no room.
 func (f *frame) stepRows(active []progress.Active) (shown []stepRow, more int) {
-	most := max(1, min(maxRows, f.height-6))
+	most := max(1, min(fewRows, f.height-fewOtherRows), min(maxRows, f.height-otherRows))
 	folded := foldable(active)
 	// What needs a person comes first, then what waits; what runs is in the order of its start, and services
 	// that are ready come last.

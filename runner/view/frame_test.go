@@ -116,6 +116,21 @@ func TestFrameFits(t *testing.T) {
 	}
 }
 
+// TestFrameOnALargeScreen: more steps have a row on a higher screen, up to thirty.
+func TestFrameOnALargeScreen(t *testing.T) {
+	t.Parallel()
+	var steps []progress.Active
+	for i := range 50 {
+		steps = append(steps, progress.Active{Name: fmt.Sprint("step-", i), Log: fmt.Sprint("step-", i)})
+	}
+	for height, want := range map[int]int{5: 1, 12: 6, 18: 12, 20: 12, 24: 14, 40: 30, 80: 30} {
+		f := frameOf(nil, 80, height)
+		if shown, more := f.stepRows(steps); len(shown) != want || more != len(steps)-want {
+			t.Errorf("%d rows of %d, and %d more, want %d", len(shown), height, more, want)
+		}
+	}
+}
+
 func compareGolden(t *testing.T, path, got string) {
 	t.Helper()
 	if flag.Lookup("update").Value.String() == "true" {

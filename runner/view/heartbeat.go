@@ -31,9 +31,12 @@ func (v *plain) printActive(now time.Time) {
 		return
 	}
 	c := v.progress.Counts()
-	waits := describeWaits(v.progress, 120)
+	waits := describeWaits(v.progress, 120, 0)
 	if waits != "" {
 		waits = "; " + waits
+	}
+	if halt := describeHalt(v.progress); halt != "" && !v.progress.Over() {
+		waits += "; " + halt
 	}
 	v.page.Printf("%s\n", v.page.Paint(Dim, fmt.Sprintf("… %d of %d done; %s%s", c.Settled()-c.Failed, c.Total, fitNames(all, 120), waits)))
 }

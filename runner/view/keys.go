@@ -10,11 +10,8 @@ import (
 	"prdrunner/runner/progress"
 )
 
-// keyHelp is the line that `?` shows, and pauseHelp its beginning if the run can be asked to pause.
-const (
-	keyHelp   = "  ↑ ↓ or k j: select   l: log of the selected row   ?: hide this"
-	pauseHelp = "  p: pause at the next boundary "
-)
+// pauseHelp is what the help says about the key that pauses the run.
+const pauseHelp = "p: pause at the next boundary"
 
 // key is a key that the live view acts on.
 type key int

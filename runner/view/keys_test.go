@@ -105,7 +105,7 @@ func TestKeys(t *testing.T) {
 		expect("not beyond the last one", typing("jjj")+typing("l"), "lint\n", "log: logs/lint.1.log\n", "│ first\n", "│ last\n")
 		v.Commit(state.Commit{Time: time.Now(), Events: []state.Event{state.WorkstreamCompleted{Workstream: "lint"}}})
 		expect("the selected one has ended", settle(), "› ● fetch")
-		expect("help", typing("?"), pauseHelp+keyHelp)
+		expect("help", typing("?"), "  p: pause at the next boundary   ↑ ↓ or k j: select   l: log of the selected row   ?: hide this")
 		typing("\x1b")
 		expect("help is hidden after Esc, which is no part of a sequence", typing("")+typing("")+typing("")+typing("?"), eraseBelow)
 		expect("help again", typing("?"), pauseHelp)

@@ -10,9 +10,11 @@ import (
 )
 
 // describeWaits says what the steps that have not started wait for, in a number of columns: "waiting: deploy for
-// unit, lint (api); docs for deploy +7 more". It returns "" if that is not known, or nothing waits.
-func describeWaits(p *progress.Progress, width int) string {
+// unit, lint (api); docs for deploy +7 more". It returns "" if that is not known, or nothing waits. ready is how many of the others are
+// named elsewhere.
+func describeWaits(p *progress.Progress, width, ready int) string {
 	waits, more := p.Waits()
+	more = max(0, more-ready)
 	if len(waits) == 0 {
 		return ""
 	}
@@ -34,6 +36,28 @@ func describeWaits(p *progress.Progress, width int) string {
 		b.WriteString(text)
 	}
 	return b.String() + moreSteps(more)
+}
+
+// listWaits says what the steps that have not started wait for in up to so many rows, at least two: one for each
+// thing, and how many steps more wait. ready is as for describeWaits.
+func listWaits(p *progress.Progress, indent string, room, ready int) (rows []string) {
+	waits, more := p.Waits()
+	more = max(0, more-ready)
+	title := indent + "waiting: "
+	for i, w := range waits {
+		if len(rows) == room-1 && (more > 0 || i < len(waits)-1) {
+			for _, left := range waits[i:] {
+				more += len(left.Steps)
+			}
+			break
+		}
+		rows = append(rows, title+describeWait(w))
+		title = strings.Repeat(" ", len(title))
+	}
+	if len(rows) > 0 && more > 0 {
+		rows = append(rows, strings.TrimSuffix(title, " ")+moreSteps(more))
+	}
+	return rows
 }
 
 // moreSteps says how many steps are left out, "" if none.
