@@ -96,7 +96,7 @@ pipeline "PRD-900" {
       script = <<-EOT
         . .ci/functions
         # A slow machine needs more than the ten minutes that go test gives a package.
-        export GOFLAGS="$${GOFLAGS:-} -timeout=30m"
+        export GOFLAGS="$${GOFLAGS:-} -timeout=50m"
         go test ./...
       EOT
       inputs = local.repository
