@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+
+	"prdrunner/runner/progress"
 )
 
 // CompareNatural compares two names as people order them: numbers in them by their value, so that
@@ -52,10 +54,7 @@ func compareNumbers(a, b string) int {
 // Block returns the name of the block of which a workstream is an instance: service of
 // service["2"]. It returns the name itself if the workstream is no instance.
 func Block(name string) string {
-	if at := instanceKey.FindStringIndex(name); at != nil && at[1] == len(name) {
-		return name[:at[0]]
-	}
-	return name
+	return cmp.Or(progress.BlockOf(name), name)
 }
 
 // InNaturalOrder returns a list in which the instances of one block that follow each other are
