@@ -7,19 +7,21 @@ import (
 )
 
 // Typical returns how long each workstream takes with its gates: the median of the sessions that ran it, of the
-// newest MaxEarlier of them. The newest session comes first. A workstream that sessions have only skipped takes
-// no time. What no session has run or skipped is not there.
+// newest MaxEarlier of them. The newest session comes first. A failure that the pipeline allows counts as well. What no
+// session has run is not there.
 func Typical(sessions []*state.State) map[string]time.Duration {
 	took := map[string][]time.Duration{}
 	typical := map[string]time.Duration{}
 	for _, st := range sessions {
 		for _, p := range st.Phases {
 			for _, w := range p.Workstreams {
-				switch {
-				case Ran(w) && len(took[w.Name]) < MaxEarlier:
+				if len(took[w.Name]) == MaxEarlier {
+					continue
+				}
+				if Ran(w) {
 					took[w.Name] = append(took[w.Name], withGates(w))
-				case w.Status == state.Skipped:
-					typical[w.Name] = 0
+				} else if d, ok := failedFor(w); ok {
+					took[w.Name] = append(took[w.Name], d)
 				}
 			}
 		}
@@ -28,6 +30,14 @@ func Typical(sessions []*state.State) map[string]time.Duration {
 		typical[name] = median(all)
 	}
 	return typical
+}
+
+// failedFor returns how long a workstream took that failed in the session, as the pipeline allows.
+func failedFor(w *state.Workstream) (took time.Duration, ok bool) {
+	if !w.FailureAllowed() || w.StartedAt == nil || w.EndedAt == nil || w.Session != "" || w.Imported {
+		return 0, false
+	}
+	return max(0, w.EndedAt.Sub(*w.StartedAt)), true
 }
 
 // withGates returns how long the work of a workstream and the judging of its gates took.
