@@ -12,12 +12,21 @@ import (
 // beat.
 func (v *plain) beat() time.Duration {
 	now := v.now()
+	v.left.look(now)
 	if silent := now.Sub(v.printed); silent < v.heartbeat {
 		return v.heartbeat - silent
 	}
 	v.printActive(now)
 	v.writePage()
 	return v.heartbeat
+}
+
+// firstTick returns the time until the first beat, or until it is time to read what the estimate needs.
+func (v *plain) firstTick() time.Duration {
+	if v.left.read == nil {
+		return v.heartbeat
+	}
+	return min(v.heartbeat, estimateAfter)
 }
 
 // printActive prints in one line what runs and waits, and for how long.
@@ -38,7 +47,11 @@ func (v *plain) printActive(now time.Time) {
 	if halt := describeHalt(v.progress); halt != "" && !v.progress.Over() {
 		waits += "; " + halt
 	}
-	v.page.Printf("%s\n", v.page.Paint(Dim, fmt.Sprintf("… %d of %d done; %s%s", c.Settled()-c.Failed, c.Total, fitNames(all, 120), waits)))
+	left := v.left.describe(v.progress, now)
+	if left != "" {
+		left += "; "
+	}
+	v.page.Printf("%s\n", v.page.Paint(Dim, fmt.Sprintf("… %d of %d done; %s%s%s", c.Settled()-c.Failed, c.Total, left, fitNames(all, 120), waits)))
 }
 
 // describeActive says what an active step does: WS2 for 3m 4s.

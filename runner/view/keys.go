@@ -176,7 +176,7 @@ func (v *live) typed() {
 		case pauseKey:
 			if v.canPause() {
 				v.pauseAsked = true
-				v.reading.Go(v.pause) // what it writes would hold the view
+				v.asking.Go(v.pause) // what it writes would hold the view
 			}
 		case logKey:
 			v.printSelected()

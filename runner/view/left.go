@@ -16,25 +16,56 @@ const (
 	estimateInterval = time.Second
 )
 
-// left estimates how long the run still takes. The zero value makes no estimate.
+// left estimates how long the run still takes. Its reading is a goroutine, which end ends. The zero value makes no
+// estimate.
 type left struct {
-	read    func(context.Context) map[string]time.Duration // see Options.Typical
+	read    func(ctx context.Context, session string) map[string]time.Duration // see Options.Typical
+	session string
 	began   time.Time
-	reading bool
+	cancel  context.CancelFunc // nil: reading has not begun
+	done    chan map[string]time.Duration
 	typical map[string]time.Duration // nil: not known
 	text    string
 	made    time.Time // when text was
 }
 
-// due reports whether it is time to read how long workstreams take, once.
-func (l *left) due(now time.Time) bool {
-	due := l.read != nil && !l.reading && now.Sub(l.began) >= estimateAfter
-	l.reading = l.reading || due
-	return due
+// begin takes note of the beginning of the run.
+func (l *left) begin(session string, now time.Time) { l.session, l.began = session, now }
+
+// look has it read how long workstreams take, once, when it is time.
+func (l *left) look(now time.Time) {
+	if l.read == nil || l.cancel != nil || now.Sub(l.began) < estimateAfter {
+		return
+	}
+	var ctx context.Context
+	ctx, l.cancel = context.WithCancel(context.Background())
+	l.done = make(chan map[string]time.Duration, 1)
+	read, done, session := l.read, l.done, l.session
+	go func() {
+		defer close(done) // a second receive does not wait
+		done <- read(ctx, session)
+	}()
+}
+
+// end ends the reading. Nothing is read after that.
+func (l *left) end() {
+	l.read = nil
+	if l.cancel != nil {
+		l.cancel()
+		if l.typical == nil {
+			l.typical = <-l.done
+		}
+	}
 }
 
 // describe says how long the run still takes: about 3m left. It returns "" if that is not known.
 func (l *left) describe(p *progress.Progress, now time.Time) string {
+	if l.typical == nil && l.done != nil {
+		select {
+		case l.typical = <-l.done:
+		default:
+		}
+	}
 	if len(l.typical) == 0 {
 		return ""
 	}

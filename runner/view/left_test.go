@@ -43,12 +43,12 @@ pipeline "PRD-001" {
 		t.Fatal(diags)
 	}
 	beginning := runner.Beginning{
-		PRD: "PRD-001", Parallel: 4, Pipeline: func() *pipeline.Pipeline { return known },
+		PRD: "PRD-001", Session: "s-1", Parallel: 4, Pipeline: func() *pipeline.Pipeline { return known },
 		Plan: &plan.Plan{Phases: []plan.Phase{{Name: "one", Number: 1, Steps: []plan.Step{{Kind: plan.WorkstreamStep, Name: "unit", Decision: plan.Run}}}}},
 	}
 	synctest.Test(t, func(t *testing.T) {
 		out, reads := &shown{}, 0
-		v := New(Auto, Options{Out: out, Size: func() (int, int) { return 80, 24 }, Typical: func(context.Context) map[string]time.Duration {
+		v := New(Auto, Options{Out: out, Size: func() (int, int) { return 80, 24 }, Typical: func(_ context.Context, _ string) map[string]time.Duration {
 			reads++
 			return map[string]time.Duration{"unit": 3 * time.Minute}
 		}})
@@ -72,7 +72,30 @@ pipeline "PRD-001" {
 		v.Close()
 	})
 	synctest.Test(t, func(t *testing.T) {
-		v := New(Auto, Options{Out: &shown{}, Size: func() (int, int) { return 80, 24 }, Typical: func(ctx context.Context) map[string]time.Duration {
+		out, reads := &shown{}, 0
+		v := New(Plain, Options{Out: out, Heartbeat: 30 * time.Second, Typical: func(_ context.Context, session string) map[string]time.Duration {
+			if reads++; session != "s-1" {
+				t.Errorf("the session that runs is %q", session)
+			}
+			return map[string]time.Duration{"unit": 3 * time.Minute}
+		}})
+		v.Begin(beginning)
+		v.Commit(state.Commit{Time: time.Now(), Events: append(started("unit"), state.PhaseStarted{Phase: "one"})})
+		time.Sleep(estimateAfter / 2)
+		synctest.Wait()
+		if out.take(); reads != 0 {
+			t.Error("a plain view of a run that has just begun reads")
+		}
+		time.Sleep(30 * time.Second)
+		synctest.Wait()
+		if got := out.take(); reads != 1 || !strings.Contains(got, "… 0 of 1 done; about 3m left; unit runs for 30s") {
+			t.Errorf("after %d reads, the plain view says %q", reads, got)
+		}
+		v.End(runner.Ending{Status: state.StatusComplete})
+		v.Close()
+	})
+	synctest.Test(t, func(t *testing.T) {
+		v := New(Auto, Options{Out: &shown{}, Size: func() (int, int) { return 80, 24 }, Typical: func(ctx context.Context, _ string) map[string]time.Duration {
 			<-ctx.Done()
 			return nil
 		}})

@@ -1,7 +1,6 @@
 package view
 
 import (
-	"context"
 	"maps"
 	"os"
 	"path/filepath"
@@ -41,17 +40,13 @@ type live struct {
 	stopping  *runner.Stopping // after a signal
 	ended     bool
 
-	left left // what is left of the run
-
 	control Control // of the terminal; called with mu locked
 	pause   func()  // see Options
 
 	pauseAsked bool // by a key
 
-	stop    func() // ends the goroutine that draws
-	reading sync.WaitGroup
-	context context.Context //nolint:containedctx // of what is read for the view
-	cancel  context.CancelFunc
+	stop   func()         // ends the goroutine that draws
+	asking sync.WaitGroup // calls of pause
 }
 
 // lastLine is the last line of a log when it was read.
@@ -61,11 +56,10 @@ type lastLine struct {
 }
 
 func newLive(o Options) *live {
-	v := &live{size: o.Size, now: o.Now, plain: newPlain(o), lastLines: map[string]lastLine{}, left: left{read: o.Typical}, control: o.Control, pause: o.Pause, stop: func() {}}
+	v := &live{size: o.Size, now: o.Now, plain: newPlain(o), lastLines: map[string]lastLine{}, control: o.Control, pause: o.Pause, stop: func() {}}
 	if v.control == nil {
 		v.control = noControl{}
 	}
-	v.context, v.cancel = context.WithCancel(context.Background())
 	v.screen.out, v.plain.framed = &v.plain.out, true
 	return v
 }
@@ -75,7 +69,6 @@ func (v *live) Begin(b runner.Beginning) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.plain.printBegin(b)
-	v.left.began = v.now()
 	v.draw()
 	v.stop = repeatedly(frameInterval, v.tick)
 }
@@ -87,9 +80,7 @@ func (v *live) tick() (next time.Duration) {
 		v.plain.stream.Poll(v.now(), v.plain.printOutput)
 		v.changed = v.changed || v.plain.page.Len() > 0
 	}
-	if v.left.due(v.now()) {
-		v.reading.Go(v.readTypical)
-	}
+	v.plain.left.look(v.now())
 	v.typed()
 	if v.changed || v.now().Sub(v.shown) >= clockInterval {
 		v.draw()
@@ -97,19 +88,13 @@ func (v *live) tick() (next time.Duration) {
 	return frameInterval
 }
 
-// readTypical reads how long workstreams take.
-func (v *live) readTypical() {
-	typical := v.left.read(v.context)
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	v.left.typical = typical
-}
-
 // endWork ends the goroutines of the view.
 func (v *live) endWork() {
 	v.stop()
-	v.cancel()
-	v.reading.Wait()
+	v.asking.Wait()
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.plain.left.end()
 }
 
 // Commit implements runner.View.
@@ -207,7 +192,7 @@ func (v *live) draw() {
 	case v.holds == 0:
 		v.control.Take()
 		f := frame{progress: v.plain.progress, now: v.now(), width: columns, height: rows, color: v.plain.page.color, stopping: v.stopping, lastLine: v.readLastLine, asked: v.keys.help, pauses: v.canPause(), keys: &v.keys}
-		f.left = v.left.describe(f.progress, f.now)
+		f.left = v.plain.left.describe(f.progress, f.now)
 		v.show(f.rows(), columns)
 		maps.DeleteFunc(v.lastLines, func(_ string, l lastLine) bool { return f.now.Sub(l.read) > 2*clockInterval }) // no row shows it now
 	}

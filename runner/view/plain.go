@@ -38,6 +38,7 @@ type plain struct {
 	heartbeat    time.Duration   // after how long without output beat prints; 0: never
 	printed      time.Time       // when something was printed last, if there is a heartbeat
 	past         uint64          // see Options
+	left         left            // how long the run still takes
 	framed       bool            // what is active is shown below
 }
 
@@ -61,6 +62,7 @@ func newPlain(o Options) *plain {
 		markup:       o.Markup,
 		heartbeat:    o.Heartbeat,
 		past:         o.Past,
+		left:         left{read: o.Typical},
 	}
 	if o.Stream {
 		v.stream = stream.New(o.Logs.Dir)
@@ -77,6 +79,7 @@ func (v *plain) Err() error { return v.out.err }
 
 // Close implements View.
 func (v *plain) Close() {
+	v.left.end()
 	v.closeStream()
 	v.writePage()
 }
@@ -110,6 +113,7 @@ func (v *plain) Await(q runner.Awaited) { v.progress.Await(q) }
 
 // End implements runner.View.
 func (v *plain) End(e runner.Ending) {
+	v.left.end()
 	v.printEnd(e)
 	v.writePage()
 }
@@ -124,6 +128,7 @@ func (v *plain) writePage() {
 
 func (v *plain) printBegin(b runner.Beginning) {
 	v.prd, v.progress = b.PRD, progress.New(b)
+	v.left.begin(b.Session, v.now())
 	if b.Plan != nil {
 		v.rememberPlan(b.Plan, b.Resumed)
 		v.alignNames(b.Plan)

@@ -48,9 +48,10 @@ type Options struct {
 	Pause func()
 	// Heartbeat is after how long without output a plain view says what goes on; 0: never.
 	Heartbeat time.Duration
-	// Typical returns how long workstreams take, by name, as earlier sessions say. The live view calls it in
-	// a goroutine of its own, if the run takes longer than a moment. nil: the view makes no estimate.
-	Typical func(context.Context) map[string]time.Duration
+	// Typical returns how long workstreams take, by name, as sessions before the named one say. The live view,
+	// and a plain one with a heartbeat, calls it in a goroutine of its own if the run takes longer than a moment. nil:
+	// the view makes no estimate.
+	Typical func(ctx context.Context, session string) map[string]time.Duration
 	// Past is the number of the last commit that the user need not see, since the run was under way
 	// when the view began: what happened up to it is said in one line. 0: every commit is shown.
 	// The JSON and the quiet view show every commit.
@@ -145,7 +146,7 @@ func New(mode Mode, o Options) View {
 	case o.Stream:
 		return newTimed(v, streamInterval)
 	case o.Heartbeat > 0:
-		return newTimed(v, o.Heartbeat)
+		return newTimed(v, v.firstTick())
 	}
 	return v
 }
