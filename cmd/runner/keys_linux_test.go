@@ -71,7 +71,7 @@ func TestKeysOfTheLiveView(t *testing.T) {
 	x.showing("PRD-001 paused", "exit 3")
 	x.tmux("send-keys", "clear; "+settings, "Enter")
 	x.showing("icanon+echo")
-	x.tmux("send-keys", "clear; echo recorded $(grep '\"what\":\"pause\"' .runner/audit.jsonl | grep -c '\"result\":\"ok\"'); runner build PRD-001 --resume; echo exit $?", "Enter")
+	x.tmux("send-keys", "clear; echo recorded $(grep '\"what\":\"pause\"' .runner/audit.log | grep -c '\"result\":\"ok\"'); runner build PRD-001 --resume; echo exit $?", "Enter")
 	x.showing("recorded 1", "Ship it?", "(l)ater:")
 	x.tmux("send-keys", "y", "Enter")
 	x.showing("(l)ater: y", "exit 0")
