@@ -470,8 +470,8 @@ pipeline "PRD-001" {
     }
   }
 }`)
-	s := atTerminal(t, dir, "build", "PRD-001")
-	s.expect("1 running")
+	s := atTerminal(t, dir, "build", "PRD-001", "--output", "plain")
+	s.expect("Phase 1 of 1")
 	s.send("y\n")
 	s.expect("y\r\n") // the terminal has it
 	if err := os.WriteFile(filepath.Join(dir, "go"), nil, 0o600); err != nil {
