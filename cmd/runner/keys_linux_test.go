@@ -127,7 +127,9 @@ func TestWatchEndsAtOnce(t *testing.T) {
 	y.tmux("send-keys", "clear; "+settings, "Enter")
 	y.showing("icanon+echo")
 	write(t, dir, "go")
-	x.showing("Ship it?")
+	x.showing("Ship it?", "(l)ater:")
+	x.tmux("send-keys", "y", "Enter")
+	x.showing("PRD-001 complete", "exit 0")
 }
 
 // TestQuestionAfterKeys: a question gets whole lines, and none of the keys that were typed before it. What others
