@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -48,21 +49,57 @@ func TestReadKeys(t *testing.T) {
 	}
 }
 
-// fakeControl is a keyboard for tests.
+// fakeControl is a keyboard for tests. The view and the test use it in different goroutines.
 type fakeControl struct {
+	mu      sync.Mutex
 	taken   bool
 	typed   string
 	stopped func()
 }
 
-func (c *fakeControl) Take() bool { c.taken = true; return true }
-func (c *fakeControl) Give()      { c.taken = false }
+func (c *fakeControl) Take() bool { c.set(true); return true }
+func (c *fakeControl) Give()      { c.set(false) }
+
+func (c *fakeControl) set(taken bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.taken = taken
+}
+
+// isTaken reports whether the view has the keyboard.
+func (c *fakeControl) isTaken() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.taken
+}
+
+// types has the view read keys next, in place of what it has not read.
+func (c *fakeControl) types(keys string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.typed = keys
+}
+
 func (c *fakeControl) Keys() []byte {
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	defer func() { c.typed = "" }()
 	return []byte(c.typed)
 }
 
-func (c *fakeControl) Stop() { c.stopped() }
+// onStop calls f when the view stops the process.
+func (c *fakeControl) onStop(f func()) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.stopped = f
+}
+
+func (c *fakeControl) Stop() {
+	c.mu.Lock()
+	stopped := c.stopped
+	c.mu.Unlock()
+	stopped()
+}
 
 func (c *fakeControl) Continued() bool { return false }
 
@@ -91,13 +128,13 @@ func TestKeys(t *testing.T) {
 			}
 		}
 		typing := func(keys string) string {
-			control.typed = keys
+			control.types(keys)
 			return settle()
 		}
 		v.Begin(runner.Beginning{PRD: "PRD-009", Session: "s-1", Plan: monorepo(1)})
 		v.Commit(state.Commit{Time: time.Now(), Events: append(started("fetch", "lint"), state.PhaseStarted{Phase: "build"})})
 		settle()
-		if !control.taken {
+		if !control.isTaken() {
 			t.Error("the view does not take the keyboard")
 		}
 		expect("selected", typing("j"), "› ● fetch")
@@ -124,7 +161,7 @@ func TestKeys(t *testing.T) {
 
 		giveBack := v.(Lender).Lend()
 		out.take()
-		if control.taken {
+		if control.isTaken() {
 			t.Error("the question does not get the keyboard")
 		}
 		if !v.(Lender).Defer([]byte("Warning: low\n")) {
@@ -134,28 +171,28 @@ func TestKeys(t *testing.T) {
 		if got := typing("l"); got != "" {
 			t.Errorf("while the question is open, the view shows %q", got)
 		}
-		control.typed = ""
+		control.types("")
 		giveBack()
 		expect("after the question", settle(), "Warning: low\n! late\n")
-		if !control.taken || v.(Lender).Defer([]byte("x")) {
+		if !control.isTaken() || v.(Lender).Defer([]byte("x")) {
 			t.Error("after the question, the view has no keyboard, or keeps text of others")
 		}
 
 		before := ""
-		control.stopped = func() {
-			if before = out.take(); control.taken {
+		control.onStop(func() {
+			if before = out.take(); control.isTaken() {
 				t.Error("the shell does not get the keyboard")
 			}
-		}
+		})
 		got := typing("\x1a")
 		if !strings.HasSuffix(before, eraseBelow+endFrame) {
 			t.Errorf("before it is stopped, the view shows %q", before)
 		}
-		if !control.taken || !strings.HasPrefix(got, beginFrame+"\r"+eraseRight) {
-			t.Errorf("when it goes on, the view has the keyboard: %t, and shows %q", control.taken, got)
+		if !control.isTaken() || !strings.HasPrefix(got, beginFrame+"\r"+eraseRight) {
+			t.Errorf("when it goes on, the view has the keyboard: %t, and shows %q", control.isTaken(), got)
 		}
 		v.End(runner.Ending{Status: state.StatusPaused})
-		if v.Close(); control.taken {
+		if v.Close(); control.isTaken() {
 			t.Error("at the end, the view keeps the keyboard")
 		}
 	})

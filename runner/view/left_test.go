@@ -3,6 +3,7 @@ package view
 import (
 	"context"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -47,34 +48,34 @@ pipeline "PRD-001" {
 		Plan: &plan.Plan{Phases: []plan.Phase{{Name: "one", Number: 1, Steps: []plan.Step{{Kind: plan.WorkstreamStep, Name: "unit", Decision: plan.Run}}}}},
 	}
 	synctest.Test(t, func(t *testing.T) {
-		out, reads := &shown{}, 0
+		out, reads := &shown{}, atomic.Int64{}
 		v := New(Auto, Options{Out: out, Size: func() (int, int) { return 80, 24 }, Typical: func(_ context.Context, _ string) map[string]time.Duration {
-			reads++
+			reads.Add(1)
 			return map[string]time.Duration{"unit": 3 * time.Minute}
 		}})
 		v.Begin(beginning)
 		v.Commit(state.Commit{Time: time.Now(), Events: append(started("unit"), state.PhaseStarted{Phase: "one"})})
 		time.Sleep(estimateAfter / 2)
 		synctest.Wait()
-		if got := out.take(); reads != 0 || strings.Contains(got, "left") {
-			t.Errorf("a run that has just begun reads %d times, and shows %q", reads, got)
+		if got := out.take(); reads.Load() != 0 || strings.Contains(got, "left") {
+			t.Errorf("a run that has just begun reads %d times, and shows %q", reads.Load(), got)
 		}
 		time.Sleep(estimateAfter)
 		synctest.Wait()
-		if got := out.take(); reads != 1 || !strings.Contains(got, "about 3m left  1 running") {
-			t.Errorf("after %d reads, it shows %q", reads, got)
+		if got := out.take(); reads.Load() != 1 || !strings.Contains(got, "about 3m left  1 running") {
+			t.Errorf("after %d reads, it shows %q", reads.Load(), got)
 		}
 		time.Sleep(2 * time.Minute)
 		synctest.Wait()
-		if got := out.take(); reads != 1 || !strings.Contains(got, "about 1m left") || strings.HasSuffix(got, "about 3m left") {
-			t.Errorf("after %d reads, it shows %q", reads, got)
+		if got := out.take(); reads.Load() != 1 || !strings.Contains(got, "about 1m left") || strings.HasSuffix(got, "about 3m left") {
+			t.Errorf("after %d reads, it shows %q", reads.Load(), got)
 		}
 		v.Close()
 	})
 	synctest.Test(t, func(t *testing.T) {
-		out, reads := &shown{}, 0
+		out, reads := &shown{}, atomic.Int64{}
 		v := New(Plain, Options{Out: out, Heartbeat: 30 * time.Second, Typical: func(_ context.Context, session string) map[string]time.Duration {
-			if reads++; session != "s-1" {
+			if reads.Add(1); session != "s-1" {
 				t.Errorf("the session that runs is %q", session)
 			}
 			return map[string]time.Duration{"unit": 3 * time.Minute}
@@ -83,13 +84,13 @@ pipeline "PRD-001" {
 		v.Commit(state.Commit{Time: time.Now(), Events: append(started("unit"), state.PhaseStarted{Phase: "one"})})
 		time.Sleep(estimateAfter / 2)
 		synctest.Wait()
-		if out.take(); reads != 0 {
+		if out.take(); reads.Load() != 0 {
 			t.Error("a plain view of a run that has just begun reads")
 		}
 		time.Sleep(30 * time.Second)
 		synctest.Wait()
-		if got := out.take(); reads != 1 || !strings.Contains(got, "… 0 of 1 done; about 3m left; unit runs for 30s") {
-			t.Errorf("after %d reads, the plain view says %q", reads, got)
+		if got := out.take(); reads.Load() != 1 || !strings.Contains(got, "… 0 of 1 done; about 3m left; unit runs for 30s") {
+			t.Errorf("after %d reads, the plain view says %q", reads.Load(), got)
 		}
 		v.End(runner.Ending{Status: state.StatusComplete})
 		v.Close()
