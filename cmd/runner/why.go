@@ -102,7 +102,7 @@ func runWhy(ctx context.Context, env *cli.Environment, o whyOptions) error {
 
 // session returns what the explanation of a step needs to know of the session.
 func (p *preview) session(st *state.State) why.Session {
-	s := why.Session{State: st, Running: p.owner != nil && st.WasKilled()}
+	s := why.Session{State: st, Running: p.owner != nil && st != nil && st.RunningAt != nil}
 	if st == nil {
 		return s
 	}

@@ -16,7 +16,7 @@ type PlanOptions struct {
 	Color bool
 	Rows  int    // of the screen; a plan with more has what is kept or skipped as counts. 0: it shows all
 	All   string // the command that shows all
-	// Neutral changes a text so that a CI system takes no part of it for a command; nil: it stays as it is.
+	// Neutral removes the commands of a CI system from a text. nil: texts are printed unchanged.
 	Neutral func(text string) string
 }
 

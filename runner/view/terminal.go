@@ -37,8 +37,8 @@ type Terminal struct {
 	Ready func(ctx context.Context) error
 }
 
-// Guide shows what a person judges who answers the question of a gate. It reads what is on record,
-// and says what it can't find out.
+// Guide shows the work that the question of a gate is about. It reads what is on record. If something
+// is not, the text says so.
 type Guide interface {
 	// Facts returns what is judged, in a few lines.
 	Facts(ctx context.Context, q runner.Question) Painted

@@ -41,7 +41,7 @@ type Options struct {
 	// Size returns the size of the terminal that Out is, 0 while it belongs to another program.
 	// nil: Out is none on which the cursor can be moved.
 	Size func() (columns, rows int)
-	// Control is the keyboard of that terminal; nil: there is none, and no key stops this process.
+	// Control is the keyboard of that terminal. nil: the view reads no keys.
 	Control Control
 	// Pause asks the run to pause at its next boundary; nil: it can't be asked. The view
 	// calls it in a goroutine of its own.
@@ -58,8 +58,8 @@ type Options struct {
 	Past uint64
 	// Markup is what the log of a CI system has besides plain text; nil: nothing.
 	Markup Markup
-	// Neutral changes a text so that a CI system takes no part of it for a command, as that of Markup
-	// does, for a view without markup; nil: it stays as it is.
+	// Neutral is used if Markup is nil. It removes the commands of a CI system from a text, as
+	// Markup.Neutral does. nil: texts are printed unchanged.
 	Neutral func(text string) string
 }
 

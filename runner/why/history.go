@@ -138,7 +138,7 @@ func (h *History) takeOver(from *state.State) {
 			if s.digest, s.digestAt = &digest, 0; w.Session == "" && h.compacted {
 				s.digestAt = w.WorkSeq
 			}
-			if s.results == nil { // otherwise a rollback goes back to one of them
+			if s.results == nil { // results that are there already are kept: a rollback may return to one of them
 				s.results = append(s.results, result{s.digestAt, w.Outputs, w.Artifacts})
 			}
 		}

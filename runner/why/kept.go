@@ -160,8 +160,8 @@ func (k keeper) word(name, running, ended string) *Cause {
 	return &Cause{Name: name, Does: ended}
 }
 
-// because adds to a cause the first of these that there is: what it needs, what the phases before lack, and
-// why the run ended.
+// because says why a step has not started: because of a step that it needs, else of an unfinished step in an
+// earlier phase, else of what ended the run. It returns nil if none of these is known.
 func (k keeper) because(c *Cause, needed []*Cause, phase *state.Phase) *Cause {
 	c.Because = needed
 	for _, before := range k.State.Phases {

@@ -418,7 +418,7 @@ func (s *Starter) resumeUnfinished(ctx context.Context, st *state.State) (Start,
 	switch {
 	case st.Status == state.StatusFailed:
 		return decided, askFixed(ctx, s.Person, st)
-	case killed(st):
+	case st.WasKilled():
 		choice, err := askKilled(ctx, s.Person, st)
 		return Start{resume: choice == choiceResume, Fresh: choice == choiceFresh, NoCache: choice == choiceFresh}, err
 	}
@@ -434,18 +434,14 @@ func (s *Starter) printState(st *state.State) {
 		fmt.Fprintf(s.Env.Stderr, "%s was abandoned; resuming\n", s.PRD)
 	case st.Status == state.StatusFailed && st.Error != nil:
 		fmt.Fprintf(s.Env.Stderr, "%s failed: %s; resuming\n", s.PRD, view.Summary(*st.Error))
-	case killed(st) && st.Session == "": // a document written by hand
+	case st.WasKilled() && st.Session == "": // a document written by hand
 		fmt.Fprintf(s.Env.Stderr, "%s is in progress, and how that ended is not on record; resuming\n", s.PRD)
-	case killed(st):
+	case st.WasKilled():
 		fmt.Fprintf(s.Env.Stderr, "%s %s; resuming\n", s.PRD, view.WasKilled)
 	case st.Status == state.StatusPaused && show.LastPassedGate(st) != "":
 		fmt.Fprintf(s.Env.Stderr, "Last gate passed: %s\n", view.OneLine(show.LastPassedGate(st)))
 	}
 }
-
-// killed reports whether a session that has no owner was still running when its runner
-// ended.
-func killed(st *state.State) bool { return st.RunningAt != nil }
 
 // LockDecided locks the session for which the build was decided. It is an error if another
 // process has changed the session since, such as while the user was thinking.

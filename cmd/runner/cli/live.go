@@ -25,7 +25,7 @@ func (e *Environment) LiveTerminal(stream *show.Screen) LiveTerminal {
 	if size == nil {
 		return none
 	}
-	restore, ok := moveCursor(stream.Raw)
+	restore, ok := enableControlSequences(stream.Raw)
 	if !ok {
 		return none
 	}

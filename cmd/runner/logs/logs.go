@@ -55,6 +55,8 @@ earlier run from the cache, print the output of that run. On a terminal, control
 characters are made harmless, and so are, in the log of a CI system, lines that it would
 take for commands, unless --raw is given or the output goes to a file.
 
+An attempt that prints nothing leaves no log; it is named as having no output.
+
 --follow also prints what is added while the session runs, and the attempts that
 begin; each line has the name of its log, unless you name one. It ends when the run
 ends, and says on standard error how. Ctrl+C ends only the following.

@@ -59,7 +59,7 @@ func untilOf(g *state.Gate, now time.Time) string {
 	return fmt.Sprintf("%s (for %s more)", g.ExpiresAt.UTC().Format(time.DateTime), view.Duration(g.ExpiresAt.Sub(now)))
 }
 
-// writeJudgedWork shows a workstream: what it made, and what it said.
+// writeJudgedWork shows the artifacts, outputs and summary of a workstream.
 func writeJudgedWork(p *page, st *state.State, w *state.Workstream) {
 	p.Printf("  %s  %s\n", p.Paint(view.Bold, view.Named(w.Name, w.Title)), p.Paint(styleOf(w), statusOf(w)))
 	var artifacts, outputs []string

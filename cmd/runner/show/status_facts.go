@@ -108,7 +108,7 @@ func (s SessionStatus) addStopped(l *factList, cmdline advice.CommandLine, o Sta
 	l.add("Last gate", s.LastGate)
 }
 
-// addLedgers adds what the session is about, who works on it, and what they reported.
+// addLedgers adds the issue, the review, the agents, what was spent, and what workstreams reported.
 func (s SessionStatus) addLedgers(l *factList) {
 	if s.Issue != nil {
 		l.add("Issue", describeIssue(s.Issue))

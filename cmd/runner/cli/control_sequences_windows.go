@@ -7,9 +7,9 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// moveCursor has a console take control sequences for what they mean, until restore is called. It reports false
-// if the console can't, as before Windows 10.
-func moveCursor(out io.Writer) (restore func(), ok bool) {
+// enableControlSequences makes a console carry control sequences out instead of printing them, until restore is
+// called. It reports false if the console can't, as before Windows 10.
+func enableControlSequences(out io.Writer) (restore func(), ok bool) {
 	f, isFile := out.(*os.File)
 	if !isFile {
 		return func() {}, true // it stands for a terminal in a test
