@@ -7,12 +7,15 @@ import (
 )
 
 // Typical returns how long each workstream takes with its gates: the median of the sessions that ran it, of the
-// newest MaxEarlier of them. The newest session comes first. A failure that the pipeline allows counts as well. What no
-// session has run is not there.
-func Typical(sessions []*state.State) map[string]time.Duration {
+// newest MaxEarlier of them. The newest session comes first. The session with the ID running does not count: it has
+// not ended. A failure that the pipeline allows counts. What no session has run is not there.
+func Typical(sessions []*state.State, running string) map[string]time.Duration {
 	took := map[string][]time.Duration{}
 	typical := map[string]time.Duration{}
 	for _, st := range sessions {
+		if st.Session == running {
+			continue
+		}
 		for _, p := range st.Phases {
 			for _, w := range p.Workstreams {
 				if len(took[w.Name]) == MaxEarlier {

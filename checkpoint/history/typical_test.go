@@ -15,7 +15,7 @@ import (
 func TestTypical(t *testing.T) {
 	t.Parallel()
 	session := func(all ...*state.Workstream) *state.State {
-		return &state.State{Phases: []*state.Phase{{Name: "one", Workstreams: all}}}
+		return &state.State{Session: "s-1", Phases: []*state.Phase{{Name: "one", Workstreams: all}}}
 	}
 	ran := func(name string, seconds int64, gates ...*state.Gate) *state.Workstream {
 		return &state.Workstream{Name: name, Status: state.Completed, WorkSeq: 1, Attempts: 1, DurationMS: seconds * 1000, Gates: gates}
@@ -32,6 +32,8 @@ func TestTypical(t *testing.T) {
 	for i := range history.MaxEarlier + 5 {
 		many = append(many, session(ran("many", int64(i))))
 	}
+	running := session(ran("a", 9), ran("b", 1))
+	running.Session = "s-2"
 	for name, test := range map[string]struct {
 		sessions []*state.State
 		want     map[string]time.Duration
@@ -39,13 +41,14 @@ func TestTypical(t *testing.T) {
 		"none":            {nil, map[string]time.Duration{}},
 		"one":             {[]*state.State{session(ran("a", 3), reused, failed)}, map[string]time.Duration{"a": 3 * time.Second}},
 		"several":         {[]*state.State{session(ran("a", 3)), session(ran("a", 30)), session(ran("a", 4), ran("b", 1))}, map[string]time.Duration{"a": 4 * time.Second, "b": time.Second}},
+		"one that runs":   {[]*state.State{running, session(ran("a", 3))}, map[string]time.Duration{"a": 3 * time.Second}},
 		"with gates":      {[]*state.State{session(ran("a", 3, &state.Gate{DurationMS: 2500}, &state.Gate{}))}, map[string]time.Duration{"a": 5500 * time.Millisecond}},
 		"skipped":         {[]*state.State{session(&state.Workstream{Name: "a", Status: state.Skipped})}, map[string]time.Duration{}},
 		"skipped once":    {[]*state.State{session(&state.Workstream{Name: "a", Status: state.Skipped}), session(ran("a", 2))}, map[string]time.Duration{"a": 2 * time.Second}},
 		"allowed to fail": {[]*state.State{session(allowed, notBegun)}, map[string]time.Duration{"allowed": 6 * time.Second}},
 		"the newest ten":  {many, map[string]time.Duration{"many": 4500 * time.Millisecond}},
 	} {
-		if diff := cmp.Diff(test.want, history.Typical(test.sessions)); diff != "" {
+		if diff := cmp.Diff(test.want, history.Typical(test.sessions, "s-2")); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
 	}
