@@ -187,7 +187,7 @@ func decidePending(s subject, step Step) Step {
 		}
 		return step.withDecision(Run, "attempt %d was interrupted", s.record.Attempts)
 	case state.Failed:
-		return step.withDecision(Run, "attempt %d failed: %s", s.record.Attempts, failureMessage(s.record.Error))
+		return s.changedSince(step.withDecision(Run, "attempt %d failed: %s", s.record.Attempts, failureMessage(s.record.Error)))
 	case state.Skipped:
 		return step.withDecision(Run, "was skipped, and is enabled now")
 	default:
@@ -196,6 +196,16 @@ func decidePending(s subject, step Step) Step {
 		}
 		return step.withDecision(Run, "not run yet")
 	}
+}
+
+// changedSince adds to the decision about a workstream that failed what has changed since that attempt.
+func (s subject) changedSince(step Step) Step {
+	had := s.record.Digest
+	if !s.digestKnown || s.evalError != "" || had.Definition == "" || had.Equal(s.digest) {
+		return step
+	}
+	step.Changes = digestChanges(had, s.digest, s.changedInputs)
+	return step.withDecision(step.Decision, "%s; since then %s", step.Reason, describeChanges(step.Changes))
 }
 
 // decideFailed decides a workstream whose failure is allowed. It runs again if something has

@@ -149,7 +149,7 @@ func Difference(c plan.Change) string {
 	case c.Component == "definition" && c.Name != "":
 		return s + " changed" // both texts are sensitive
 	case c.Component == "definition":
-		return "what it said before is not known"
+		return "definition: its earlier text is not known"
 	case c.Old == "" && c.New == "":
 		return s
 	case c.Old == "":

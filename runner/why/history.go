@@ -23,6 +23,7 @@ type steps struct {
 	ended   state.Text    // how it ended last
 	ran     bool          // it ran before the journal begins
 	retries bool          // the next start is a retry, not a run of its own
+	failed  bool          // its last run failed
 	digest  *state.Digest // of the last work that was recorded
 
 	digestAt uint64   // the commit up to which it saw the results of others
@@ -38,7 +39,7 @@ type run struct {
 	gate    bool
 	again   bool // it had run before
 	reason  state.Text
-	was     *state.Digest // of the work before it; nil: there was none
+	was     *state.Digest // of the work before it, or of the run before it if that failed; nil: there was none
 	wasAt   uint64        // as steps.digestAt
 	digest  *state.Digest // nil for a gate
 	ended   state.Text
@@ -94,6 +95,7 @@ func (h *History) event(c state.Commit, e state.Event) {
 		h.of(e.Workstream).end(c.Time, "completed")
 	case state.WorkstreamFailed:
 		h.of(e.Workstream).end(c.Time, "failed: "+e.Error.Message)
+		h.of(e.Workstream).failed = true
 	case state.WorkstreamInterrupted:
 		h.of(e.Workstream).end(c.Time, "was interrupted")
 	case state.WorkstreamUncertain:
@@ -174,10 +176,13 @@ func (s *steps) begin(r *run) {
 		return
 	}
 	r.again, r.was, r.wasAt, r.reason = s.ran || len(s.runs) > 0 || s.digest != nil, s.digest, s.digestAt, s.reason
-	if r.reason == "" && s.ended != "" && !r.gate && r.was == nil {
+	if r.reason == "" && s.ended != "" && !r.gate && (r.was == nil || s.failed) {
 		r.reason = "the run before it " + s.ended
 	}
-	s.reason, s.retries, s.ended = "", false, ""
+	if n := len(s.runs); s.failed && n > 0 {
+		r.was, r.wasAt = s.runs[n-1].digest, s.runs[n-1].seq
+	}
+	s.reason, s.retries, s.failed, s.ended = "", false, false, ""
 	s.runs = append(s.runs, r)
 }
 

@@ -19,7 +19,7 @@ func (h *History) goBack(at uint64, to *state.State) {
 	h.rollbacks = append(h.rollbacks, rollback{at: at, to: to.Seq})
 	clear(h.makers)
 	for _, s := range h.steps {
-		s.digest, s.reason, s.ended, s.retries = nil, "", "", false
+		s.digest, s.reason, s.ended, s.retries, s.failed = nil, "", "", false, false
 		if len(s.runs) > 0 && h.standing(s, at) == nil {
 			s.reason = takenBack
 		}

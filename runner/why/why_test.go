@@ -93,6 +93,28 @@ func TestFirstCause(t *testing.T) {
 	}
 }
 
+// TestChangedSinceAFailure: a run after a failure is told what changed since the run that failed.
+func TestChangedSinceAFailure(t *testing.T) {
+	t.Parallel()
+	notes := func(version string) state.Digest {
+		return state.Digest{Definition: "sha256:d", Inputs: version, Files: []state.FileRef{{Path: "changes/1.md", Digest: version}}}
+	}
+	fail := []state.Event{state.WorkstreamFailed{Workstream: "notes", Error: state.Failure{Message: "no"}}}
+	history := journal(t,
+		[]state.Event{started("notes", 1, notes("1"))}, succeeded("notes", notes("1")),
+		[]state.Event{started("notes", 2, notes("2"))}, fail,
+		[]state.Event{started("notes", 3, notes("3"))}, succeeded("notes", notes("3")),
+	)
+	planned := &plan.Plan{Phases: []plan.Phase{{Steps: []plan.Step{{Kind: plan.WorkstreamStep, Name: "notes", Decision: plan.Reuse}}}}}
+	want := &why.Cause{
+		Name: "notes", Does: "ran again", Reason: "the run before it failed: no",
+		Changes: []why.Change{{Change: plan.Change{Component: "inputs", Name: "changes/1.md", Old: "2", New: "3"}}},
+	}
+	if diff := cmp.Diff(want, explain(t, planned, history, "notes").Last.Cause); diff != "" {
+		t.Errorf("why it ran (-want +got):\n%s", diff)
+	}
+}
+
 // TestWhatBlocks: what waits is found behind what it blocks, and no cause is repeated without end.
 func TestWhatBlocks(t *testing.T) {
 	t.Parallel()
