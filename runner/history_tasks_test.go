@@ -241,7 +241,7 @@ func (s *stage) Approve(_ context.Context, q runner.Question) (runner.Answer, er
 }
 
 // Resolve implements runner.Asker.
-func (s *stage) Resolve(context.Context, []plan.Conflict) (plan.OnConflict, error) {
+func (s *stage) Resolve(context.Context, *runner.ConflictError) (plan.OnConflict, error) {
 	return plan.ConflictFail, nil
 }
 

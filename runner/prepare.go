@@ -195,15 +195,16 @@ func (l *loop) resolveConflicts(ctx context.Context, st *state.State, planned *p
 	if l.opts.OnConflict == plan.ConflictKeep {
 		return &ConflictError{Conflicts: conflicts, Rerun: true}
 	}
+	undecided := undecidedConflicts(planned)
 	if l.opts.OnConflict == plan.ConflictFail || l.opts.Asker == nil {
-		return undecidedConflicts(planned)
+		return undecided
 	}
-	choice, err := l.opts.Asker.Resolve(ctx, conflicts)
+	choice, err := l.opts.Asker.Resolve(ctx, undecided)
 	if err != nil {
 		return fmt.Errorf("ask about edited artifacts: %w", err)
 	}
 	if choice != plan.ConflictKeep && choice != plan.ConflictRestore {
-		return undecidedConflicts(planned)
+		return undecided
 	}
 	l.opts.OnConflict = choice
 	return nil

@@ -219,7 +219,7 @@ func (silent) Unwritten(context.Context, string) (record.OnFailure, error) {
 	return record.Pause, nil
 }
 
-func (s silent) Resolve(ctx context.Context, _ []plan.Conflict) (plan.OnConflict, error) {
+func (s silent) Resolve(ctx context.Context, _ *runner.ConflictError) (plan.OnConflict, error) {
 	<-ctx.Done()
 	return "", ctx.Err()
 }

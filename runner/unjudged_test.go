@@ -67,7 +67,7 @@ type deciding struct {
 	choice plan.OnConflict
 }
 
-func (d deciding) Resolve(context.Context, []plan.Conflict) (plan.OnConflict, error) {
+func (d deciding) Resolve(context.Context, *runner.ConflictError) (plan.OnConflict, error) {
 	return d.choice, nil
 }
 

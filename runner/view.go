@@ -100,7 +100,7 @@ type Asker interface {
 	// until ctx ends, because another command has answered.
 	Approve(ctx context.Context, q Question) (Answer, error)
 	// Resolve asks what to do with edited artifacts.
-	Resolve(ctx context.Context, conflicts []plan.Conflict) (plan.OnConflict, error)
+	Resolve(ctx context.Context, undecided *ConflictError) (plan.OnConflict, error)
 	// Unwritten asks what to do about a checkpoint that can't be written.
 	Unwritten(ctx context.Context, problem string) (record.OnFailure, error)
 	// Proceed asks whether to continue although something outside the steps changed.

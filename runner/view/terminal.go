@@ -241,23 +241,29 @@ func (t *Terminal) reject(ctx context.Context, later runner.Answer) (runner.Answ
 }
 
 // Resolve implements runner.Asker. Without an answer the run fails, which changes no file.
-func (t *Terminal) Resolve(ctx context.Context, conflicts []plan.Conflict) (plan.OnConflict, error) {
+func (t *Terminal) Resolve(ctx context.Context, undecided *runner.ConflictError) (plan.OnConflict, error) {
 	defer t.interrupt()()
 	p := Page{color: t.color}
 	p.Printf("\n%s These artifacts were edited since they were made:\n", p.Paint(Yellow, "?"))
-	for i, c := range conflicts {
+	for i, c := range undecided.Conflicts {
 		if i == maxListed {
-			p.Printf("  … and %d more\n", len(conflicts)-maxListed)
+			p.Printf("  … and %d more\n", len(undecided.Conflicts)-maxListed)
 			break
 		}
 		p.Printf("  %s (%s): %s → %s\n", c.Path, c.Workstream, ShortDigest(c.Recorded), conflictSummary(c))
 		writeDifference(&p, string(c.Difference))
 	}
+	question, choices := "Choice [r/k/f]: ", []Choice{{"r", "restore"}, {"k", "keep"}, {"f", "fail"}}
 	p.Printf("  (r)estore - put them back as they were; a checkpoint keeps the edits\n")
-	p.Printf("  (k)eep    - take them as they are now\n")
+	if undecided.Rerun {
+		p.Printf("              (they can't be kept: %s runs again, and would make %s anew)\n", undecided.Conflicts[0].Workstream, undecided.Conflicts[0].Path)
+		question, choices = "Choice [r/f]: ", slices.Delete(choices, 1, 2)
+	} else {
+		p.Printf("  (k)eep    - take them as they are now\n")
+	}
 	p.Printf("  (f)ail    - stop here and change nothing\n")
 	t.printf("%s", p.String())
-	key, err := t.Choose(ctx, "Choice [r/k/f]: ", []Choice{{"r", "restore"}, {"k", "keep"}, {"f", "fail"}})
+	key, err := t.Choose(ctx, question, choices)
 	switch {
 	case errors.Is(err, ErrNoAnswer):
 		return plan.ConflictFail, nil

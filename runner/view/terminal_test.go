@@ -121,12 +121,28 @@ func TestResolve(t *testing.T) {
 		"r\n": plan.ConflictRestore, "keep\n": plan.ConflictKeep, "f\n": plan.ConflictFail, "": plan.ConflictFail, "x\nk\n": plan.ConflictKeep,
 	} {
 		var out bytes.Buffer
-		got, err := terminal(strings.NewReader(in), &out).Resolve(t.Context(), conflicts)
+		got, err := terminal(strings.NewReader(in), &out).Resolve(t.Context(), &runner.ConflictError{Conflicts: conflicts})
 		if err != nil || got != want {
 			t.Errorf("%q: %v, %v, want %v", in, got, err, want)
 		}
 		if !strings.Contains(out.String(), "gen/a.go (WS1): 111111111111 → missing") {
 			t.Errorf("the conflict is not shown:\n%s", out.String())
+		}
+	}
+}
+
+// TestResolveWhatRunsAgain: edits that can't be kept are not offered to be kept.
+func TestResolveWhatRunsAgain(t *testing.T) {
+	t.Parallel()
+	undecided := &runner.ConflictError{Conflicts: []plan.Conflict{{Path: "gen/a.go", Workstream: "WS1"}}, Rerun: true}
+	for in, want := range map[string]plan.OnConflict{"k\n": plan.ConflictFail, "k\nr\n": plan.ConflictRestore, "f\n": plan.ConflictFail} {
+		var out bytes.Buffer
+		got, err := terminal(strings.NewReader(in), &out).Resolve(t.Context(), undecided)
+		if err != nil || got != want {
+			t.Errorf("%q: %v, %v, want %v", in, got, err, want)
+		}
+		if text := out.String(); strings.Contains(text, "(k)eep") || !strings.Contains(text, "WS1 runs again, and would make gen/a.go anew") {
+			t.Errorf("it does not say why the edits can't be kept:\n%s", text)
 		}
 	}
 }
