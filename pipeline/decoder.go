@@ -29,6 +29,7 @@ func (d *decoder) content(body *hclsyntax.Body, schema *hcl.BodySchema) *hclsynt
 	}
 	_, diags := body.Content(schema)
 	explainForeign(diags, body)
+	nameExpected(diags, schema)
 	d.diags = append(d.diags, diags...)
 	var blocks hclsyntax.Blocks
 	for _, block := range body.Blocks {

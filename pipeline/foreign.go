@@ -96,6 +96,33 @@ func explainForeign(diags hcl.Diagnostics, body *hclsyntax.Body) {
 	}
 }
 
+// nameExpected adds to the diagnostics of a body which names its schema has, where hcl names none.
+func nameExpected(diags hcl.Diagnostics, schema *hcl.BodySchema) {
+	for _, diag := range diags {
+		if !strings.HasSuffix(diag.Detail, " not expected here.") {
+			continue
+		}
+		var kind string
+		var names []string
+		switch diag.Summary {
+		case "Unsupported argument":
+			kind = "arguments"
+			for _, a := range schema.Attributes {
+				names = append(names, a.Name)
+			}
+		case "Unsupported block type":
+			kind = "blocks"
+			for _, b := range schema.Blocks {
+				names = append(names, b.Type)
+			}
+		}
+		if len(names) > 0 {
+			slices.Sort(names)
+			diag.Detail += fmt.Sprintf(" The %s here are: %s.", kind, strings.Join(slices.Compact(names), ", "))
+		}
+	}
+}
+
 // translated returns a block under its name in this language, if the schema has a block
 // of that name with as many labels, and nil otherwise. The decoder then checks the
 // content of the block too, so that all mistakes are reported at once.

@@ -61,6 +61,8 @@ func TestFirstMistakes(t *testing.T) {
 		{"an import", "import \"common\" {}\n" + inWorkstream(`script = "true"`), []string{`1: Unsupported block type: include = ["common/*.hcl"], at the top of the file`}},
 		{"a block include", "include {}\n" + inWorkstream(`script = "true"`), []string{`1: Unsupported block type: include = ["common/*.hcl"], at the top of the file`}},
 		{"include in the pipeline", strings.Replace(inWorkstream(`script = "true"`), "\n", "\n  include = [\"x.hcl\"]\n", 1), []string{`2: Unsupported argument: include = ["common/*.hcl"], at the top of the file`}},
+		{"a name of nowhere", inWorkstream("script = \"true\"\nretry {\n  backoff = \"1s\"\n}"), []string{`6: Unsupported argument: The arguments here are: attempts, initial_interval, `}},
+		{"a block of nowhere", inWorkstream("script = \"true\"\nbackoff {}"), []string{`5: Unsupported block type: The blocks here are: call, gate, isolate, protect, retry`}},
 		{"a slip", inWorkstream("script = \"true\"\ninput = []"), []string{`5: Unsupported argument: Did you mean "inputs"?`}},
 		{
 			"stage, job and run", "pipeline \"PRD-001\" {\n  stage \"a\" {\n    job \"w\" {\n      run = \"make\"\n      needs = []\n    }\n  }\n}\n",
