@@ -37,6 +37,7 @@ const (
 type Line struct {
 	Step    string // as in Attempt
 	Attempt int
+	Log     string // the name of the log's file; "" for the line that says that not all of it is read
 	Text    string // without the end of the line
 	GoesOn  bool   // the line is longer, and the next one of the step has more of it
 }
@@ -119,7 +120,7 @@ func (r *Reader) finish(l *log, emit func(Line)) {
 		l.begun = nil
 	}
 	if l.more() {
-		l.emit([]byte(fmt.Sprintf("… more than is shown here; %s has everything", filepath.Base(l.path))), false, emit)
+		emit(Line{Step: l.Step, Attempt: l.Number, Text: fmt.Sprintf("… more than is shown here; %s has everything", filepath.Base(l.path))})
 	}
 	if l.file != nil {
 		_ = l.file.Close() // it was only read
@@ -178,5 +179,5 @@ func (l *log) split(b []byte, emit func(Line)) {
 
 func (l *log) emit(line []byte, goesOn bool, emit func(Line)) {
 	l.goesOn = goesOn
-	emit(Line{Step: l.Step, Attempt: l.Number, Text: string(bytes.TrimSuffix(line, []byte("\r"))), GoesOn: goesOn})
+	emit(Line{Step: l.Step, Attempt: l.Number, Log: filepath.Base(l.path), Text: string(bytes.TrimSuffix(line, []byte("\r"))), GoesOn: goesOn})
 }

@@ -19,7 +19,8 @@ type logs struct {
 	t      *testing.T
 	dir    string
 	reader *stream.Reader
-	read   []stream.Line
+	read   []stream.Line // without the name of the log
+	from   string        // the log of the last one
 	now    time.Time
 }
 
@@ -28,7 +29,10 @@ func newLogs(t *testing.T) *logs {
 	return &logs{t: t, dir: dir, reader: stream.New(dir), now: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)}
 }
 
-func (l *logs) emit(line stream.Line) { l.read = append(l.read, line) }
+func (l *logs) emit(line stream.Line) {
+	l.from, line.Log = line.Log, ""
+	l.read = append(l.read, line)
+}
 
 // write adds to a log.
 func (l *logs) write(name, text string) {
@@ -123,8 +127,8 @@ func TestEachKindOfStep(t *testing.T) {
 				l.apply(state.WorkstreamCompleted{Workstream: "another"})
 				l.want()
 				l.apply(end)
-				if len(l.read) != 1 || l.read[0].Step != test.step || l.read[0].Text != "a line" {
-					t.Errorf("at %s: %+v", end.Kind(), l.read)
+				if len(l.read) != 1 || l.read[0].Step != test.step || l.read[0].Text != "a line" || l.from != test.log {
+					t.Errorf("at %s: %+v from %s", end.Kind(), l.read, l.from)
 				}
 			}
 		})
@@ -216,7 +220,7 @@ func TestTheRestIsBounded(t *testing.T) {
 	if n := len(l.read); n < 1000 || n > 1150 {
 		t.Errorf("%d lines", n)
 	}
-	if last := l.read[len(l.read)-1].Text; last != "… more than is shown here; a.1.log has everything" {
-		t.Errorf("the last line: %.80q", last)
+	if last := l.read[len(l.read)-1].Text; last != "… more than is shown here; a.1.log has everything" || l.from != "" {
+		t.Errorf("the last line: %.80q from %q", last, l.from)
 	}
 }

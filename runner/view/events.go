@@ -145,12 +145,12 @@ func (v *plain) printCompleted(e state.WorkstreamCompleted) {
 	delete(v.began, e.Workstream)
 	v.printDone("  ", v.titled(e.Workstream), made, summary)
 	if known && work.Cached == nil {
-		v.printLog(disk.LogName(e.Workstream, work.Attempt), false)
+		v.printLog(disk.LogName(e.Workstream, work.Attempt))
 	}
 }
 
 // printLog prints the end of a log, folded, where the log of a CI system can fold.
-func (v *plain) printLog(name string, failed bool) {
+func (v *plain) printLog(name string) {
 	if v.markup == nil || v.stream != nil { // the output was shown while it came
 		return
 	}
@@ -158,14 +158,17 @@ func (v *plain) printLog(name string, failed bool) {
 	if err != nil {
 		text = err.Error()
 	}
-	if text == "" {
+	v.printFolded("output: ", name, slices.Collect(strings.Lines(text)), false)
+}
+
+// printFolded prints lines of a log, folded under a title that ends with the path of the log.
+func (v *plain) printFolded(title, name string, lines []string, failed bool) {
+	if len(lines) == 0 {
 		return
 	}
-	begin, end := v.markup.Fold(v.page.oneLine("output: "+filepath.Join(v.logs.Name, name)), failed)
+	begin, end := v.markup.Fold(v.page.oneLine(title + filepath.Join(v.logs.Name, name)), failed)
 	v.page.WriteString(begin + "\n")
-	for line := range strings.Lines(text) {
-		v.page.Printf("      %s %s\n", v.page.Paint(Dim, "│"), line)
-	}
+	v.printExcerpt(lines)
 	if end != "" {
 		v.page.WriteString(end + "\n")
 	}

@@ -21,8 +21,8 @@ func (v *plain) printFailed(e state.WorkstreamFailed, took string) {
 	v.printFailure(v.titled(e.Workstream), took, e.Error)
 }
 
-// printFailure prints a failure: its message, its location, the end of the log, and the
-// path of the log.
+// printFailure prints a failure: its message, its location, the path of the log, and the end of
+// the log unless the reader has seen it.
 func (v *plain) printFailure(what, took string, f state.Failure) {
 	v.printHead(v.page.Paint(Red, "✗"), what+" failed", took)
 	v.printDetails(what, f)
@@ -46,18 +46,25 @@ func (v *plain) printDetails(what string, f state.Failure) {
 	if at := location(f); at != "" {
 		v.page.Printf("      at %s\n", v.page.Paint(Bold, strings.TrimSuffix(at, ": ")))
 	}
-	if f.Log != "" {
-		v.printTail(string(f.Log))
+	switch log := string(f.Log); log {
+	case "":
+	case v.streamed[FailedStep(f)]:
+		v.page.Printf("      log: %s\n", filepath.Join(v.logs.Name, log))
+	default:
+		v.printTail(log)
 	}
 }
 
+// printTail prints the end of a log. Where the log of a CI system can fold, it prints everything
+// that LogEnd returns, and folds all but the last lines.
 func (v *plain) printTail(log string) {
-	lines, err := Tail(filepath.Join(v.logs.Dir, log))
+	text, err := LogEnd(filepath.Join(v.logs.Dir, log))
 	if err != nil {
 		v.page.Printf("      %s\n", err.Error())
 		return
 	}
-	if len(lines) == 0 {
+	earlier, last := splitTail(text)
+	if len(last) == 0 {
 		if v.logs.Carried {
 			return
 		}
@@ -65,11 +72,18 @@ func (v *plain) printTail(log string) {
 		return
 	}
 	v.page.Printf("      log: %s\n", filepath.Join(v.logs.Name, log))
+	if v.markup == nil {
+		v.printExcerpt(cutLines(last))
+		return
+	}
+	v.printFolded("the output before these lines: ", log, earlier, true)
+	v.printExcerpt(last)
+}
+
+// printExcerpt prints lines of a log.
+func (v *plain) printExcerpt(lines []string) {
 	for _, line := range lines {
 		v.page.Printf("      %s %s\n", v.page.Paint(Dim, "│"), line)
-	}
-	if len(lines) == tailLines { // there may be more
-		v.printLog(log, true)
 	}
 }
 

@@ -32,14 +32,15 @@ type plain struct {
 	artifacts    map[state.Text]bool // made or changed since the last checkpoint that was shown
 	stopping     bool                // the user was told that the run stops
 	markup       Markup
-	stream       *stream.Reader  // nil: what the steps print is not shown
-	nameWidth    int             // the columns of the names before lines of their output
-	goesOn       map[string]bool // steps whose last line of output has no end yet
-	heartbeat    time.Duration   // after how long without output beat prints; 0: never
-	printed      time.Time       // when something was printed last, if there is a heartbeat
-	past         uint64          // see Options
-	left         left            // how long the run still takes
-	framed       bool            // what is active is shown below
+	stream       *stream.Reader    // nil: what the steps print is not shown
+	nameWidth    int               // the columns of the names before lines of their output
+	goesOn       map[string]bool   // steps whose last line of output has no end yet
+	streamed     map[string]string // by step: the name of the log whose lines were printed last
+	heartbeat    time.Duration     // after how long without output beat prints; 0: never
+	printed      time.Time         // when something was printed last, if there is a heartbeat
+	past         uint64            // see Options
+	left         left              // how long the run still takes
+	framed       bool              // what is active is shown below
 }
 
 func newPlain(o Options) *plain {
@@ -58,6 +59,7 @@ func newPlain(o Options) *plain {
 		failureShown: map[string]bool{},
 		artifacts:    map[state.Text]bool{},
 		goesOn:       map[string]bool{},
+		streamed:     map[string]string{},
 		progress:     progress.New(runner.Beginning{}),
 		markup:       o.Markup,
 		heartbeat:    o.Heartbeat,
@@ -167,6 +169,7 @@ func (v *plain) printCommit(c state.Commit) {
 		return
 	}
 	v.page.Truncate(before)
+	clear(v.streamed)
 	if c.Seq == v.past {
 		v.printPast()
 	}

@@ -20,7 +20,7 @@ const (
 // printOutput prints a line that a step has printed, after the name of the step.
 func (v *plain) printOutput(l stream.Line) {
 	ended := l.Text == "" && v.goesOn[l.Step] // nothing followed but the end of the line
-	v.goesOn[l.Step] = l.GoesOn
+	v.goesOn[l.Step], v.streamed[l.Step] = l.GoesOn, l.Log
 	if ended {
 		return
 	}

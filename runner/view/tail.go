@@ -20,7 +20,8 @@ const (
 // Tail returns the last lines of a log, cleaned. A missing log has none.
 func Tail(path string) ([]string, error) {
 	text, err := LogEnd(path)
-	return lastLines(text), err
+	_, last := splitTail(text)
+	return cutLines(last), err
 }
 
 // LogEnd returns the last lines of a log, at most 64 KiB of them, cleaned. If lines before them are left
@@ -39,17 +40,24 @@ func LogEnd(path string) (string, error) {
 	return Clean(text), nil
 }
 
-func lastLines(s string) []string {
+// splitTail divides a text into its last lines and those before them.
+func splitTail(s string) (earlier, last []string) {
 	s = strings.TrimRight(s, "\n")
 	if s == "" {
-		return nil
+		return nil, nil
 	}
 	lines := strings.Split(s, "\n")
-	lines = lines[max(0, len(lines)-tailLines):]
+	at := max(0, len(lines)-tailLines)
+	return lines[:at], lines[at:]
+}
+
+// cutLines shortens each of the lines that is too long for an excerpt.
+func cutLines(lines []string) []string {
+	short := make([]string, len(lines))
 	for i, line := range lines {
-		lines[i] = cut(line, tailWidth)
+		short[i] = cut(line, tailWidth)
 	}
-	return lines
+	return short
 }
 
 // lastLineBytes is how much is read from the end of a log for its last line.
