@@ -27,6 +27,7 @@ import (
 	"prdrunner/runner"
 	"prdrunner/runner/plan"
 	"prdrunner/runner/process"
+	"prdrunner/runner/sink"
 	"prdrunner/runner/trace"
 	"prdrunner/runner/view"
 )
@@ -171,7 +172,7 @@ func runBuildWith(ctx context.Context, env *cli.Environment, cfg *config.Config,
 		return err
 	}
 	b := &build{env: env, cfg: cfg, Setup: setup, person: env.Terminal(), saved: saved, options: o, requests: make(chan runner.UserRequest, 1)}
-	if err := b.openSinks(); err != nil {
+	if err := b.openSinks(ctx); err != nil {
 		return err
 	}
 	s := b.newStarter()
@@ -211,6 +212,8 @@ type build struct {
 	tracer   *trace.Tracer           // nil: the run is not traced
 	session  *checkpoint.Session     // nil before it is locked
 	complete *state.State            // of a session in which nothing is to be done; nil: something is
+
+	questions func() []sink.Question // what the gates ask that wait at the end of the run
 }
 
 // newStarter returns what decides how this build begins.

@@ -1,8 +1,10 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"sync"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/spf13/cobra"
@@ -92,7 +94,8 @@ func annotation(m view.Markup, d *hcl.Diagnostic) string {
 
 // openSinks opens the files that the run is written to. It refuses a file that has another
 // meaning. One that can't be written fails nothing: the user is told.
-func (b *build) openSinks() error {
+func (b *build) openSinks(ctx context.Context) error {
+	b.questions = sync.OnceValue(func() []sink.Question { return b.askedQuestions(ctx) })
 	taken := map[string]sink.Kind{}
 	for _, f := range b.options.sinks.files {
 		if *f.name == "" {
@@ -146,7 +149,7 @@ func (b *build) openSink(k sink.Kind, path, from string, appends bool) error {
 func (b *build) sinkOptions() sink.Options {
 	logs := b.Store.Layout().LogsDir(b.Pipeline.ID)
 	return sink.Options{
-		Now: b.env.Now, Logs: view.Logs{Dir: logs, Name: b.env.Display(logs)}, State: b.state, Below: b.options.sinks.job(b.env).Below, Stream: b.options.stream,
+		Now: b.env.Now, Logs: view.Logs{Dir: logs, Name: b.env.Display(logs)}, State: b.state, Questions: b.questions, Below: b.options.sinks.job(b.env).Below, Stream: b.options.stream,
 	}
 }
 

@@ -47,6 +47,9 @@ type Options struct {
 	Logs view.Logs
 	// State returns the state of the session; nil: it is not known.
 	State func() *state.State
+	// Questions returns what the gates ask that wait when the run has paused; nil: it is not known. Only
+	// Summary calls it.
+	Questions func() []Question
 	// Below is the workspace relative to the root of the sources, slash-separated; "": it is
 	// the root.
 	Below string

@@ -112,6 +112,16 @@ func options(t *testing.T) sink.Options {
 				Baseline: map[string]state.Metric{"coverage": {Value: 79}},
 			}
 		},
+		Questions: func() []sink.Question {
+			return []sink.Question{
+				{
+					Gate: "sign-off (test)", Message: "Ship it?\n  # It *goes* to\x1b[31m production\n", Facts: []string{"Files: 2 modified, +3 −1 lines since CP-1 (before test began)", "Metrics: a_b 3"},
+					Files: []string{"~ a.go (modified, +3 −1)", "~ b\n.go (modified)"}, More: "runner checkpoint diff PRD-009 CP-1 workspace --files",
+					Answers: []string{"runner approve PRD-009 'sign-off (test)'", "runner reject PRD-009 'sign-off (test)' -m REASON"},
+				},
+				{Gate: "too late (test)"},
+			}
+		},
 	}
 }
 

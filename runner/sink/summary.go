@@ -31,6 +31,7 @@ func writeSummary(w io.Writer, a *account, o Options) error {
 	var m markdown
 	m.WriteString(summaryOpening)
 	m.result(a)
+	m.questions(a, o)
 	m.failures("Failures", a.ending.Failures(), a, o)
 	m.failures("Failures that are allowed", a.ending.Allowed, a, o)
 	m.phases(a)

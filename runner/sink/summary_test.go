@@ -93,6 +93,9 @@ func TestSummaryHasNoForeignMarkup(t *testing.T) {
 		o.State = func() *state.State {
 			return &state.State{Metrics: map[string]state.Metric{hostile: {Value: hostile}}, Baseline: map[string]state.Metric{hostile: {Value: hostile}}}
 		}
+		o.Questions = func() []sink.Question {
+			return []sink.Question{{Gate: hostile, Message: text, Facts: []string{"Files: " + hostile}, Files: []string{hostile}, More: hostile, Answers: []string{hostile}}}
+		}
 		var page string
 		s := sink.Hand(sink.Summary, o, func(_ runner.Ending, summary []byte) error {
 			page = render(t, summary)
@@ -122,8 +125,40 @@ func TestSummaryHasNoForeignMarkup(t *testing.T) {
 		if got := cells(page); !slices.Equal(got, []int{3, 3, 3, 3, 3}) {
 			t.Errorf("%q: cells in rows: %v\n%s", hostile, got, page)
 		}
-		if n := strings.Count(page, "<h3>"); n != 6 {
-			t.Errorf("%q: %d headings, want 6\n%s", hostile, n, page)
+		if n := strings.Count(page, "<h3>"); n != 7 {
+			t.Errorf("%q: %d headings, want 7\n%s", hostile, n, page)
+		}
+	}
+}
+
+// TestQuestionsAreAsked holds that the gates are asked for, which takes a while, only of a run that pauses.
+func TestQuestionsAreAsked(t *testing.T) {
+	t.Parallel()
+	paused := &state.Pause{Reason: state.PauseApproval, Gates: []string{"g (a)"}}
+	for name, test := range map[string]struct {
+		ending runner.Ending
+		want   bool
+	}{
+		"paused":      {runner.Ending{Status: state.StatusPaused, Pause: paused}, true},
+		"failed":      {runner.Ending{Status: state.StatusFailed}, false},
+		"complete":    {runner.Ending{Status: state.StatusComplete}, false},
+		"interrupted": {runner.Ending{Status: state.StatusPaused, Pause: paused, Signal: "SIGTERM"}, false},
+	} {
+		o, asked := options(t), false
+		o.Questions = func() []sink.Question {
+			asked = true
+			return []sink.Question{{Gate: "g (a)", Message: "Ship it?"}}
+		}
+		var summary string
+		s := sink.Hand(sink.Summary, o, func(_ runner.Ending, text []byte) error {
+			summary = string(text)
+			return nil
+		})
+		s.Begin(beginning())
+		s.End(test.ending)
+		must(t, s.Err())
+		if asked != test.want || strings.Contains(summary, "Ship it?") != test.want {
+			t.Errorf("%s: asked: %t\n%s", name, asked, summary)
 		}
 	}
 }

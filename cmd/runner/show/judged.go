@@ -30,6 +30,8 @@ type FilesSince struct {
 	OnlyArtifacts bool       `json:"only_artifacts,omitempty"`
 	NotCompared   int        `json:"not_compared,omitempty"` // files that only one of the two captures includes
 	Difference    state.Text `json:"difference,omitempty"`   // the command that shows the difference
+
+	changes []compare.FileChange
 }
 
 // ChangeCounts counts changes in files.
@@ -107,8 +109,11 @@ func NewFilesSince(c *compare.Comparison, before string) FilesSince {
 		counts.LinesAdded += f.Added
 		counts.LinesDeleted += f.Deleted
 	}
-	return FilesSince{Checkpoint: c.From.ID, Before: before, Counts: counts, OnlyArtifacts: c.OnlyArtifacts, NotCompared: len(c.NotInFrom) + len(c.NotInTo)}
+	return FilesSince{Checkpoint: c.From.ID, Before: before, Counts: counts, OnlyArtifacts: c.OnlyArtifacts, NotCompared: len(c.NotInFrom) + len(c.NotInTo), changes: c.Files}
 }
+
+// Lines names the files that changed, a line each: ~ a.go (modified, +2 −1).
+func (f FilesSince) Lines() []string { return changeLines(f.changes) }
 
 // String says what changed, and since when.
 func (f FilesSince) String() string {
@@ -207,6 +212,17 @@ func firstOf(all []string) []string {
 func (j *Judged) facts() []fact {
 	gates, style := j.gates()
 	return []fact{{"Files", j.Files.String(), view.None}, {"Metrics", j.metrics(), view.None}, {"Gates", gates, style}}
+}
+
+// Lines returns what a person judges, a line each: Files: 2 modified since CP-1 (before WS1 began).
+func (j *Judged) Lines() []string {
+	var lines []string
+	for _, f := range j.facts() {
+		if f.value != "" {
+			lines = append(lines, f.name+": "+f.value)
+		}
+	}
+	return lines
 }
 
 // JudgedFacts shows in a few lines what a person judges.

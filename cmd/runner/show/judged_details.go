@@ -117,7 +117,7 @@ func judgedCommands(st *state.State, g *state.Gate, j *Judged, judged []*state.W
 	return append(list,
 		advice.Suggestion{Command: "outputs " + st.PRD, Purpose: "outputs and metrics"},
 		advice.Suggestion{Command: ApproveCommand(st.PRD, g.Label, g.Asks), Purpose: "approves"},
-		advice.Suggestion{Command: "reject " + st.PRD + " " + text.ShellWord(g.Label) + " -m REASON", Purpose: "rejects"})
+		advice.Suggestion{Command: RejectCommand(st.PRD, g.Label), Purpose: "rejects"})
 }
 
 // DifferenceCommand returns the command that compares the workspace with a checkpoint.
@@ -128,6 +128,11 @@ func DifferenceCommand(prd, checkpoint string) string {
 // ApproveCommand returns the command that approves a gate.
 func ApproveCommand(prd, gate string, asked []state.AskedInput) string {
 	return "approve " + prd + " " + text.ShellWord(gate) + advice.InputFlags(asked)
+}
+
+// RejectCommand returns the command that rejects a gate.
+func RejectCommand(prd, gate string) string {
+	return "reject " + prd + " " + text.ShellWord(gate) + " -m REASON"
 }
 
 // JudgedDifference shows the differences of files. It cuts them after a number of rows; 0 is no limit.
