@@ -43,7 +43,7 @@ func completeWaiting(env *cli.Environment) cobra.CompletionFunc {
 		}
 		for g := range snap.State.Gates() {
 			if show.Awaits(g) {
-				words = append(words, cobra.CompletionWithDesc(g.Label, view.OneLine(string(g.Message))))
+				words = append(words, cobra.CompletionWithDesc(g.Label, view.FirstLine(string(g.Message))))
 			}
 		}
 		return words

@@ -30,6 +30,29 @@ func OneLine(s string) string {
 	return strings.ReplaceAll(strings.ReplaceAll(s, "\n", `\n`), "\t", " ")
 }
 
+// Lines returns the lines of a text, cleaned, without empty ones at its beginning and end. A text
+// without any has none.
+func Lines(s string) []string {
+	s = strings.Trim(Clean(s), "\n")
+	if s == "" {
+		return nil
+	}
+	return strings.Split(s, "\n")
+}
+
+// FirstLine returns the first of the lines of a text, with "…" behind it if there are more. It is for places
+// that have room for one line.
+func FirstLine(s string) string {
+	lines := Lines(s)
+	switch len(lines) {
+	case 0:
+		return ""
+	case 1:
+		return OneLine(lines[0])
+	}
+	return strings.TrimRight(OneLine(lines[0]), " ") + " …"
+}
+
 func isClean(s string) bool {
 	for i := 0; i < len(s); i++ {
 		if !isPlain(s[i]) {

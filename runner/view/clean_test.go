@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"flag"
+	"slices"
 	"strings"
 	"testing"
 
@@ -44,6 +45,30 @@ func TestClean(t *testing.T) {
 	for _, tt := range tests {
 		if got := view.Clean(tt.in); got != tt.want {
 			t.Errorf("%s: Clean(%q) = %q, want %q", tt.name, tt.in, got, tt.want)
+		}
+	}
+}
+
+// TestLines holds that each line of a text is clean, and that a place for one line says if there are more.
+func TestLines(t *testing.T) {
+	t.Parallel()
+	for in, want := range map[string]struct {
+		lines []string
+		first string
+	}{
+		"":                                {nil, ""},
+		"\n\r\n":                          {nil, ""},
+		"Ship it?":                        {[]string{"Ship it?"}, "Ship it?"},
+		"\nShip it?\r\n":                  {[]string{"Ship it?"}, "Ship it?"},
+		"Ship it? \n\n  To\x1b[31m all\n": {[]string{"Ship it? ", "", "  To all"}, "Ship it? …"},
+		"a\x1b]0;open\nb\x00\tc":          {[]string{"a", "b\\x00\tc"}, "a …"},
+		"a\tb":                            {[]string{"a\tb"}, "a b"},
+	} {
+		if got := view.Lines(in); !slices.Equal(got, want.lines) {
+			t.Errorf("lines of %q: %q", in, got)
+		}
+		if got := view.FirstLine(in); got != want.first {
+			t.Errorf("first line of %q: %q", in, got)
 		}
 	}
 }

@@ -166,7 +166,7 @@ func (v *plain) printFolded(title, name string, lines []string, failed bool) {
 	if len(lines) == 0 {
 		return
 	}
-	begin, end := v.markup.Fold(v.page.oneLine(title + filepath.Join(v.logs.Name, name)), failed)
+	begin, end := v.markup.Fold(v.page.oneLine(title+filepath.Join(v.logs.Name, name)), failed)
 	v.page.WriteString(begin + "\n")
 	v.printExcerpt(lines)
 	if end != "" {
@@ -206,7 +206,7 @@ func (v *plain) printGate(at time.Time, e state.Event) {
 		v.failureShown[e.Gate] = true
 		v.printFailure(e.Gate, millis(e.DurationMS), e.Error)
 	case state.GateAsked:
-		v.printAttention(e.Gate+" waits for approval", string(e.Message), approvers(e.Approvers), AskedFor(e.Inputs))
+		v.printAsked(e)
 	case state.GateApproved:
 		v.printDone("  ", e.Gate+" approved"+byWhom(e.By), "", string(e.Comment), givenInputs(e.Inputs))
 	case state.GateRejected:
@@ -220,6 +220,17 @@ func (v *plain) printGate(at time.Time, e state.Event) {
 			v.printNeutral("  ", e.Gate+" will be judged again", string(e.Reason))
 		}
 	}
+}
+
+// printAsked prints that a gate waits for approval. A message of one line goes into the same line, a
+// longer one below it.
+func (v *plain) printAsked(e state.GateAsked) {
+	message, below := string(e.Message), ""
+	if len(Lines(message)) > 1 {
+		message, below = "", message
+	}
+	v.printAttention(e.Gate+" waits for approval", message, approvers(e.Approvers), AskedFor(e.Inputs))
+	v.page.Paragraph("      ", below)
 }
 
 // isFrequent reports whether checkpoints of a trigger come with every workstream or gate.

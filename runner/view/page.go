@@ -69,6 +69,13 @@ func (p *Page) Printf(format string, args ...any) {
 	fmt.Fprintf(&p.Buffer, format, args...)
 }
 
+// Paragraph adds the lines of a text, each after an indent.
+func (p *Page) Paragraph(indent, text string) {
+	for _, line := range Lines(text) {
+		p.Printf("%s%s\n", Painted(indent), line)
+	}
+}
+
 // Paint returns a text in one line, cleaned, in a style.
 func (p *Page) Paint(s Style, text string) Painted {
 	text = p.oneLine(text)

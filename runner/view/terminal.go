@@ -202,9 +202,7 @@ func (t *Terminal) introduce(q runner.Question, facts Painted) {
 		what = "passed; look at what it judged before the run continues"
 	}
 	p.Printf("\n%s %s %s\n", p.Paint(Yellow, "?"), p.Paint(Bold, q.Gate), what)
-	if q.Message != "" {
-		p.Printf("  %s\n", q.Message)
-	}
+	p.Paragraph("  ", q.Message)
 	p.Printf("%s", facts)
 	t.printf("%s", p.String())
 }

@@ -40,6 +40,7 @@ func TestApprove(t *testing.T) {
 		{"not an approver", "y\n", runner.Question{Gate: "g", Approvers: []string{"bob"}}, runner.Later, "", "Only bob can answer; alice cannot.", ""},
 		{"an approver", "y\n", runner.Question{Gate: "g", Approvers: []string{"bob", "alice"}}, runner.Approve, "", "", ""},
 		{"review", "y\n", runner.Question{Gate: "g", Review: true}, runner.Approve, "", "(y)es", "passed"},
+		{"long message", "l\n", runner.Question{Gate: "g", Message: "Ship it?\n\x1b[2JTo all.\n"}, runner.Later, "", "? g waits for approval\n  Ship it?\n  To all.\n(y)es", ""},
 		{"hostile message", "l\n", runner.Question{Gate: "g", Message: "\x1b[2Jx"}, runner.Later, "", "  x\n", ""},
 	}
 	for _, tt := range tests {

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strings"
 	"time"
 
 	"prdrunner/checkpoint"
@@ -325,8 +326,12 @@ func (p *printer) nothing(absent []string) error {
 func (p *printer) approval(g *state.Gate) error {
 	out := p.env.Stdout
 	fmt.Fprintf(out, "%s is an approval: it runs nothing, and has no log.\n", g.Label)
-	if g.Message != "" {
-		fmt.Fprintf(out, "Asked: %s\n", view.OneLine(string(g.Message)))
+	switch asked := view.Lines(string(g.Message)); len(asked) {
+	case 0:
+	case 1:
+		fmt.Fprintf(out, "Asked: %s\n", asked[0])
+	default:
+		fmt.Fprintf(out, "Asked:\n  %s\n", strings.Join(asked, "\n  "))
 	}
 	answer, by := "", ""
 	switch g.Status {

@@ -60,6 +60,7 @@ func (s SessionStatus) page(w io.Writer, cmdline advice.CommandLine, o StatusOpt
 		p.heading("Waiting for a person")
 		for _, q := range s.Waiting {
 			p.Printf("  %s\n", p.Paint(view.Yellow, q.describe(o.Now)))
+			p.Paragraph("    ", q.longMessage())
 			p.factsBelow("    ", q.judgedFacts()...)
 		}
 	}
@@ -139,9 +140,18 @@ func (p AliveProcess) String() string {
 	return strings.TrimSpace(fmt.Sprintf("%s (pid %d)", p.Workstream, p.PID))
 }
 
+// longMessage returns the message if it has several lines, else "".
+func (q waitingGate) longMessage() string {
+	if len(view.Lines(string(q.Message))) > 1 {
+		return string(q.Message)
+	}
+	return ""
+}
+
+// describe says in one line what the gate asks. It leaves out a long message.
 func (q waitingGate) describe(now time.Time) string {
 	parts := []string{q.Gate}
-	if q.Message != "" {
+	if q.Message != "" && q.longMessage() == "" {
 		parts[0] += ": " + string(q.Message)
 	}
 	if q.Review {
