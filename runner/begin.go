@@ -42,7 +42,7 @@ func (l *loop) beginSession(planned *plan.Plan) error {
 	l.captures.addEarlierRuns(l.session.State())
 	beginning := Beginning{
 		PRD: l.pipeline.ID, Title: l.pipeline.Title, Session: l.session.State().Session, Resumed: op.previous != nil || op.predecessor != nil || l.opts.Imported != nil, Git: l.git, Plan: planned,
-		Pipeline: l.known.Load, Parallel: l.opts.Parallel, KeepGoing: l.opts.KeepGoing,
+		Pipeline: l.known.Load, Parallel: l.opts.Parallel, KeepGoing: l.opts.KeepGoing, PauseAtGates: l.opts.PauseAtGates,
 	}
 	commits, err := l.session.Drain(l.ctx)
 	if err != nil {

@@ -45,6 +45,8 @@ type Beginning struct {
 	Pipeline  func() *pipeline.Pipeline
 	Parallel  int  // how many processes run at once at most; 0: not known
 	KeepGoing bool // after a failure, what does not depend on it continues
+	// PauseAtGates says that the run stops for a person at every gate that has passed.
+	PauseAtGates bool
 }
 
 // Stopping says how a run stops that a signal has interrupted.

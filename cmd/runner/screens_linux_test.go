@@ -22,6 +22,10 @@ const busyPipeline = `
 pipeline "PRD-001" {
   title = "Busy"
 
+  phase "prepare" {
+    workstream "fetch" { script = "true" }
+  }
+
   phase "build" {
     workstream "hangs" { script = "trap '' TERM; echo 'reading the first of many files'; until test -e end; do sleep 0.02; done" }
     workstream "flaky" {

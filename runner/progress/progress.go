@@ -34,10 +34,13 @@ type Progress struct {
 	halted  bool           // after a failure, nothing new starts in this phase
 	over    bool           // the end of the run is on record, and only hooks run
 
-	pipeline  func() *pipeline.Pipeline // nil: not known
-	parallel  int                       // how many processes may run at once; 0: not known
-	keepGoing bool
-	waits     *waitList // nil: not known since the last event
+	pipeline     func() *pipeline.Pipeline // nil: not known
+	parallel     int                       // how many processes may run at once; 0: not known
+	keepGoing    bool
+	pauseAtGates bool
+	waits        *waitList       // nil: not known since the last event
+	approvals    approvals       // of the current phase
+	answered     map[string]bool // by the label of a gate: no person is asked at it any more
 }
 
 // Phase is a phase of the run.
@@ -47,11 +50,15 @@ type Phase struct {
 	Ahead     bool // the run has not come to it
 	Late      bool // it runs also after a failure, or only then
 	Began     time.Time
-	Iteration int // of a phase that repeats, from 2; 0 for the first
+	Took      time.Duration // in this run, of a phase that has ended; 0: it had ended before
+	Iteration int           // of a phase that repeats, from 2; 0 for the first
 	Counts
 
-	steps []*step
-	from  int // no workstream before it in steps is pending
+	mourns bool // it runs only after a failure
+	passed bool // it is complete
+	broken bool // a gate of the phase itself has failed
+	steps  []*step
+	from   int // no workstream before it in steps is pending
 }
 
 // Counts are numbers of workstreams.
@@ -69,6 +76,15 @@ type Counts struct {
 
 // Settled returns the number of workstreams that have ended.
 func (c Counts) Settled() int { return c.Done + c.Reused + c.Failed + c.Allowed + c.Skipped }
+
+// Plus returns the sums of these numbers and others.
+func (c Counts) Plus(other Counts) Counts {
+	return Counts{
+		Total: c.Total + other.Total, Done: c.Done + other.Done, Reused: c.Reused + other.Reused, Failed: c.Failed + other.Failed,
+		Allowed: c.Allowed + other.Allowed, Skipped: c.Skipped + other.Skipped, Running: c.Running + other.Running,
+		Waiting: c.Waiting + other.Waiting, Asking: c.Asking + other.Asking,
+	}
+}
 
 // status is the status of a workstream in this run.
 type status int
@@ -97,22 +113,36 @@ type step struct {
 
 // New returns the progress of a run that begins.
 func New(b runner.Beginning) *Progress {
-	p := &Progress{steps: map[string]*step{}, active: map[string]*Active{}, pipeline: b.Pipeline, parallel: b.Parallel, keepGoing: b.KeepGoing}
+	p := &Progress{
+		steps: map[string]*step{}, active: map[string]*Active{}, answered: map[string]bool{},
+		pipeline: b.Pipeline, parallel: b.Parallel, keepGoing: b.KeepGoing, pauseAtGates: b.PauseAtGates,
+	}
 	if b.Plan == nil {
 		return p
 	}
 	for _, planned := range b.Plan.Phases {
-		phase := &Phase{Name: planned.Name, Number: planned.Number, Late: planned.RunOn != "" && planned.RunOn != pipeline.RunOnSucceeded}
+		phase := &Phase{
+			Name: planned.Name, Number: planned.Number,
+			Late: planned.RunOn != "" && planned.RunOn != pipeline.RunOnSucceeded, mourns: planned.RunOn == pipeline.RunOnFailed,
+		}
 		p.phases = append(p.phases, phase)
 		for _, s := range planned.Steps {
 			p.addStep(phase, s)
 		}
-		phase.Ahead = phase.Total == 0 || phase.Settled() < phase.Total
+		phase.Ahead = phase.Ahead || phase.Total == 0 || phase.Settled() < phase.Total
+		phase.passed = !phase.Ahead && phase.Skipped < phase.Total
 	}
 	return p
 }
 
 func (p *Progress) addStep(phase *Phase, s plan.Step) {
+	if s.Kind == plan.GateStep {
+		if holds := (s.Decision == plan.Reuse || s.Decision == plan.Skipped) && !s.Review; holds {
+			p.answered[s.Name] = true
+		} else {
+			phase.Ahead = true
+		}
+	}
 	if s.Kind != plan.WorkstreamStep {
 		return
 	}
@@ -148,15 +178,7 @@ func (p *Progress) Current() *Phase { return p.current }
 func (p *Progress) Counts() Counts {
 	var sum Counts
 	for _, phase := range p.phases {
-		sum.Total += phase.Total
-		sum.Done += phase.Done
-		sum.Reused += phase.Reused
-		sum.Failed += phase.Failed
-		sum.Allowed += phase.Allowed
-		sum.Skipped += phase.Skipped
-		sum.Running += phase.Running
-		sum.Waiting += phase.Waiting
-		sum.Asking += phase.Asking
+		sum = sum.Plus(phase.Counts)
 	}
 	return sum
 }
@@ -172,17 +194,17 @@ func (p *Progress) Commit(c state.Commit) {
 func (p *Progress) apply(at time.Time, e state.Event) {
 	switch e := e.(type) {
 	case state.PhaseStarted:
-		p.current = p.phaseNamed(e.Phase)
-		p.current.Ahead, p.current.Began = false, at
-		p.halted = false
+		p.enter(p.phaseNamed(e.Phase), at)
 	case state.PhaseCompleted:
-		p.complete(p.phaseNamed(e.Phase))
+		p.complete(p.phaseNamed(e.Phase), e.DurationMS)
 	case state.PhaseSkipped:
 		p.skip(p.phaseNamed(e.Phase))
 	case state.PhaseExpanded:
 		p.expand(e)
+		p.findApprovals()
 	case state.PhaseRepeated:
 		p.repeat(p.phaseNamed(e.Phase), e.Iteration)
+		p.findApprovals()
 	default:
 		if !p.applyToGate(at, e) && !p.applyToOther(at, e) {
 			p.applyToWorkstream(at, e)
@@ -200,6 +222,7 @@ func (p *Progress) applyToGate(at time.Time, e state.Event) bool {
 		}
 	case state.GatePassed:
 		p.deactivate(e.Gate, at)
+		p.answer(e.Gate, !e.Review)
 	case state.GateFailed:
 		p.deactivate(e.Gate, at)
 		p.setOwnerStatus(e.Gate, failed)
@@ -207,17 +230,21 @@ func (p *Progress) applyToGate(at time.Time, e state.Event) bool {
 		p.ask(e.Gate, string(e.Message), at)
 	case state.GateApproved:
 		p.deactivate(e.Gate, at)
+		p.answer(e.Gate, true)
 		p.setOwnerStatus(e.Gate, running)
 	case state.GateReviewed:
 		p.deactivate(e.Gate, at)
+		p.answer(e.Gate, true)
 		p.setOwnerStatus(e.Gate, running)
 	case state.GateRejected:
 		p.deactivate(e.Gate, at)
 		p.setOwnerStatus(e.Gate, failed)
 	case state.GateSkipped:
 		p.deactivate(e.Gate, at)
+		p.answer(e.Gate, true)
 	case state.GateVoided:
 		p.deactivate(e.Gate, at)
+		p.answer(e.Gate, false)
 	default:
 		return false
 	}
@@ -342,9 +369,13 @@ func (p *Progress) failsFast(workstream string) bool {
 	return ws != nil && ws.FailFast
 }
 
-// complete ends a phase. Workstreams about which nothing was recorded were found unchanged.
-func (p *Progress) complete(phase *Phase) {
-	phase.Ahead, p.current = false, nil
+// complete ends a phase that took so many milliseconds. Workstreams about which nothing was recorded were found
+// unchanged.
+func (p *Progress) complete(phase *Phase, tookMS int64) {
+	phase.Ahead, phase.passed, p.current = false, true, nil
+	if !phase.Began.IsZero() {
+		phase.Took = time.Duration(tookMS) * time.Millisecond
+	}
 	for _, s := range phase.steps {
 		if s.status == pending {
 			s.changeStatus(reused)
@@ -354,7 +385,10 @@ func (p *Progress) complete(phase *Phase) {
 
 // repeat begins another iteration of a phase, in which all its workstreams run.
 func (p *Progress) repeat(phase *Phase, iteration int) {
-	phase.Iteration = iteration
+	phase.Iteration, phase.broken = iteration, false
+	for label := range p.approvals.byLabel {
+		delete(p.answered, label)
+	}
 	for _, s := range phase.steps {
 		s.changeStatus(pending)
 		s.busy, s.cached, s.idle = busy{}, false, false
@@ -420,13 +454,19 @@ func (p *Progress) setStatus(name string, to status) *step {
 		s = p.addWorkstream(p.current, name)
 	}
 	s.changeStatus(to)
+	p.approvals.settle(name, to > asking)
 	return s
 }
 
-// setOwnerStatus gives another status to the workstream that a gate belongs to. That of a phase has none.
+// setOwnerStatus gives another status to the workstream that a gate belongs to, or takes note of a phase whose gate
+// has failed.
 func (p *Progress) setOwnerStatus(gate string, to status) {
-	if _, owner, _ := state.CutLabel(gate); p.steps[owner] != nil {
+	_, owner, _ := state.CutLabel(gate)
+	switch {
+	case p.steps[owner] != nil:
 		p.setStatus(owner, to)
+	case p.current != nil && p.current.Name == owner:
+		p.current.broken = to == failed
 	}
 }
 

@@ -52,26 +52,63 @@ type stepRow struct {
 	output  string
 }
 
-// rows returns the rows of the frame: the current phase, what runs and waits, and the later phases.
+// rows returns the rows of the frame: the phases before the current one, the current one with what runs and waits in
+// it, and the later ones. The rows of phases get the room that the others leave.
 func (f *frame) rows() []row {
 	active := f.progress.Active()
 	phase := f.progress.Current()
 	if phase == nil && len(active) == 0 {
 		return nil
 	}
-	rows := []row{{}} // apart from the text above
-	switch {
-	case f.stopping != nil:
-		rows = append(rows, f.stopRow(len(active) > 0))
-	case phase != nil && !f.progress.Over():
-		rows = append(rows, f.phaseRow(phase))
-	default:
-		rows = append(rows, f.outsideRow())
-	}
 	steps, more := f.stepRows(active)
 	if f.keys != nil {
 		f.keys.take(steps)
 	}
+	middle := f.writeSteps(steps, more)
+	ahead, keys := f.ahead(), f.keyRows()
+	const above = 2                            // the rows of the current phase, and above it
+	room := f.height - 2 - above - len(middle) // two rows of the screen stay free
+	waits := f.writeTexts(Dim, f.waitRows(max(1, room-len(keys)-min(1, ahead.rows())))...)
+	middle, room = append(middle, waits...), room-len(waits)
+
+	forPhases := min(room-len(keys), max(2, f.height/3))
+	var lines []phaseLine
+	if f.stopping == nil && !f.progress.Over() {
+		lines = f.behind(min(maxPhases, forPhases-min(1, ahead.rows())))
+	}
+	behind := len(lines)
+	if f.goesOn() {
+		lines = append(lines, f.currentLine(phase))
+	}
+	columns := f.columnsOf(lines, ahead.phases)
+	rows := []row{{}} // apart from the text above
+	for _, l := range lines {
+		rows = append(rows, f.writePhase(l, columns))
+	}
+	if !f.goesOn() {
+		rows = append(rows, f.otherHead(len(active) > 0))
+	}
+	rows = append(rows, middle...)
+	rows = append(rows, f.writeAhead(ahead, columns, max(min(1, room), forPhases-behind))...)
+	rows = append(rows, f.writeTexts(Bold, keys...)...)
+	return rows[:min(len(rows), max(0, f.height-2))]
+}
+
+// goesOn reports whether a phase is going on.
+func (f *frame) goesOn() bool {
+	return f.progress.Current() != nil && f.stopping == nil && !f.progress.Over()
+}
+
+// otherHead is the row in the place of that of the current phase.
+func (f *frame) otherHead(running bool) row {
+	if f.stopping != nil {
+		return f.stopRow(running)
+	}
+	return f.outsideRow()
+}
+
+// writeSteps writes the rows of steps, with their names in a column, and the number of those without a row.
+func (f *frame) writeSteps(steps []stepRow, more int) (rows []row) {
 	names := 0
 	for _, s := range steps {
 		names = max(names, displaywidth.String(OneLine(s.name)))
@@ -80,73 +117,22 @@ func (f *frame) rows() []row {
 		rows = append(rows, f.writeStep(s, min(names, max(12, f.width*2/5))))
 	}
 	if more > 0 {
-		w := f.row()
-		w.add(Dim, fmt.Sprintf("    and %d more", more))
-		rows = append(rows, w.row())
+		rows = append(rows, f.writeTexts(Dim, fmt.Sprintf("    and %d more", more))...)
 	}
-	return append(rows, f.lastRows(f.height-2-len(rows))...)
+	return rows
 }
 
-// lastRows returns the rows below those of the steps, as many as there is room for: what steps wait for, what
-// comes then, and the keys.
-func (f *frame) lastRows(room int) (rows []row) {
-	ahead, keys := f.aheadRow(), f.keyRows()
-	left := room - len(keys)
-	if ahead != "" {
-		left--
-	}
-	add := func(style Style, text string) {
-		if text != "" && len(rows) < room {
-			w := f.row()
-			w.add(style, text)
-			rows = append(rows, w.row())
-		}
-	}
-	for _, text := range f.waitRows(max(1, left)) {
-		add(Dim, text)
-	}
-	add(Dim, ahead)
-	for _, text := range keys {
-		add(Bold, text)
+// writeTexts writes a row for each text.
+func (f *frame) writeTexts(style Style, texts ...string) (rows []row) {
+	for _, text := range texts {
+		w := f.row()
+		w.add(style, text)
+		rows = append(rows, w.row())
 	}
 	return rows
 }
 
 func (f *frame) row() *rowWriter { return &rowWriter{page: Page{color: f.color}, width: f.width} }
-
-// phaseRow says how far the phase is: test  12 of 48  42s  3 running, 1 failed.
-func (f *frame) phaseRow(p *progress.Phase) row {
-	w := f.row()
-	w.add(Bold, p.Name)
-	w.add(None, fmt.Sprintf("  %d of %d", p.Settled(), p.Total))
-	w.add(Dim, "  "+clock(f.now.Sub(p.Began)))
-	if text := "  " + f.left; f.left != "" && displaywidth.String(text) <= w.room() {
-		w.add(Dim, text)
-	}
-	if f.progress.Pausing() {
-		w.add(Yellow, "  pausing")
-	}
-	separator := "  "
-	for _, count := range []struct {
-		n     int
-		what  string
-		style Style
-	}{
-		{p.Failed, "failed", Red}, {p.Allowed, "failed, " + string(Allowed), Yellow}, {p.Running, "running", None}, {p.Waiting, "to be tried again", Yellow}, {p.Asking, "to be approved", Yellow},
-		{p.Skipped, "skipped", None}, {p.Reused, "reused", None}, {p.Iteration, "", None},
-	} {
-		text := fmt.Sprintf("%d %s", count.n, count.what)
-		if count.what == "" {
-			text = fmt.Sprintf("iteration %d", count.n)
-		}
-		if count.n > 0 && displaywidth.String(separator+text) <= w.room() {
-			w.add(None, separator)
-			w.add(count.style, text)
-			separator = ", "
-		}
-	}
-	return w.row()
-}
 
 // outsideRow says how far the run is while no phase is going on.
 func (f *frame) outsideRow() row {
@@ -193,51 +179,6 @@ func (f *frame) waitRows(room int) (rows []string) {
 		rows = append(rows, indent+text)
 	}
 	return rows
-}
-
-// aheadRow names the phases that come after the current one, as many as there is room for, and says if a failure
-// keeps others from starting.
-func (f *frame) aheadRow() string {
-	if f.stopping != nil || f.progress.Over() {
-		return ""
-	}
-	var parts []string
-	if halt := describeHalt(f.progress); halt != "" {
-		parts = append(parts, halt)
-	}
-	if names := phasesAhead(f.progress); len(names) > 0 {
-		used := len("  then: ") + 1
-		for _, p := range parts {
-			used += len(p) + len("; ")
-		}
-		parts = append(parts, "then: "+fitNames(names, f.width-used))
-	}
-	if len(parts) == 0 {
-		return ""
-	}
-	return "  " + strings.Join(parts, "; ")
-}
-
-// phasesAhead returns the names of the phases that come after the current one: after a failure, those that run
-// nevertheless.
-func phasesAhead(p *progress.Progress) (names []string) {
-	for _, phase := range p.Phases() {
-		if current := p.Current(); phase.Ahead && (current == nil || phase.Number > current.Number) && (phase.Late || !p.Failed()) {
-			names = append(names, phase.Name)
-		}
-	}
-	return names
-}
-
-// describeHalt says what does not start after a failure, "" if everything does.
-func describeHalt(p *progress.Progress) string {
-	switch {
-	case p.Halted():
-		return "after the failure nothing new starts"
-	case p.Failed() && slices.ContainsFunc(p.Phases(), func(phase *progress.Phase) bool { return phase.Ahead && !phase.Late }):
-		return "after the failure no later phase starts"
-	}
-	return ""
 }
 
 // keyRows names the keys, in as many rows as they need, if the user has asked.
