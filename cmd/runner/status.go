@@ -49,7 +49,7 @@ or runs again since; "runner plan --resume" tells what becomes of it.
 
 For each gate that waits for a person it shows what is judged: the files that changed
 since the work began, metrics beside those of the last complete session, and the
-verdicts of the gates around it.`,
+verdicts of the gates around it, also in the sessions of pipelines that it calls.`,
 		Example: `  runner status PRD-009 --failed
   runner status PRD-009 --phase database`,
 		Args: cli.Arguments(0, 1),
@@ -89,13 +89,8 @@ func runStatus(ctx context.Context, env *cli.Environment, o statusOptions) error
 	}
 	findTakenBack(ctx, env, store, snap, &st)
 	seeCaller(env, store, snap, &st)
-	if of := snap.State; of != nil {
-		gates := make([]*state.Gate, len(st.Waiting))
-		for i, q := range st.Waiting {
-			gates[i] = of.Gate(q.Gate)
-		}
-		st.AddJudged(approval.Reader{Env: env, Store: store, State: of}.Find(ctx, gates...))
-	}
+	addJudged(ctx, env, store, snap, &st)
+	st.Called = calledWaiting(ctx, env, store, snap.State)
 	var broken error
 	if st.HandWritten {
 		broken = handWrittenProblems(o.prd, snap.Document)
@@ -111,6 +106,41 @@ func runStatus(ctx context.Context, env *cli.Environment, o statusOptions) error
 		shown.Rows, shown.Columns = env.Rows(env.Stdout), env.Width(env.Stdout)
 	}
 	return errors.Join(show.Status(env.Stdout, env.CommandLine, st, shown), broken)
+}
+
+// addJudged adds to the gates that wait what a person judges who answers them.
+func addJudged(ctx context.Context, env *cli.Environment, store *checkpoint.Store, snap *checkpoint.Snapshot, s *show.SessionStatus) {
+	if snap.State == nil {
+		return
+	}
+	gates := make([]*state.Gate, len(s.Waiting))
+	for i, q := range s.Waiting {
+		gates[i] = snap.State.Gate(q.Gate)
+	}
+	s.AddJudged(approval.Reader{Env: env, Store: store, State: snap.State}.Find(ctx, gates...))
+}
+
+// calledWaiting finds what waits for a person in the sessions of pipelines that a session calls, and
+// that they call. A session that can't be read is left out: its own status says why.
+func calledWaiting(ctx context.Context, env *cli.Environment, store *checkpoint.Store, st *state.State) (called []show.CalledWaiting) {
+	if st == nil {
+		return nil
+	}
+	for w := range st.Records() {
+		if w.WaitsFor == "" {
+			continue
+		}
+		snap, err := store.Load(w.WaitsFor)
+		if err != nil || snap.State == nil {
+			continue
+		}
+		s := load.Status(env, w.WaitsFor, snap)
+		if addJudged(ctx, env, store, snap, &s); len(s.Waiting) > 0 {
+			called = append(called, show.CalledWaiting{PRD: s.PRD, Workstream: w.Name, Waiting: s.Waiting})
+		}
+		called = append(called, calledWaiting(ctx, env, store, snap.State)...)
+	}
+	return called
 }
 
 // phaseNamed returns the name of the phase that the user names, or whose number.

@@ -41,6 +41,7 @@ type SessionStatus struct {
 	Retrying       []retryingStep       `json:"retrying"`
 	Alive          []AliveProcess       `json:"alive"` // processes that a killed runner left running
 	Waiting        []waitingGate        `json:"waiting"`
+	Called         []CalledWaiting      `json:"called,omitempty"` // sessions of called pipelines that wait for a person
 	Uncertain      []string             `json:"uncertain"`
 	Outdated       map[string]string    `json:"outdated,omitempty"` // by name: why the work of a workstream may not be kept
 	Error          *state.Failure       `json:"error,omitempty"`
@@ -135,6 +136,13 @@ type waitingGate struct {
 	Inputs    []state.AskedInput `json:"inputs"`           // what an approval must give
 	Review    bool               `json:"review"`           // the gate has passed; the question is whether to continue
 	Judged    *Judged            `json:"judged,omitempty"` // nil: it was not looked at
+}
+
+// CalledWaiting are the gates that wait for a person in the session of a pipeline that a workstream calls.
+type CalledWaiting struct {
+	PRD        string        `json:"prd"`
+	Workstream string        `json:"workstream"`
+	Waiting    []waitingGate `json:"waiting"`
 }
 
 // protection is the safety checkpoint of a workstream whose changes are neither committed

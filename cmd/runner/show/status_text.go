@@ -56,13 +56,9 @@ func (s SessionStatus) page(w io.Writer, cmdline advice.CommandLine, o StatusOpt
 		p.Printf("\n")
 		s.writeTable(p, cmdline, o, fold)
 	}
-	if len(s.Waiting) > 0 {
-		p.heading("Waiting for a person")
-		for _, q := range s.Waiting {
-			p.Printf("  %s\n", p.Paint(view.Yellow, q.describe(o.Now)))
-			p.Paragraph("    ", q.longMessage())
-			p.factsBelow("    ", q.judgedFacts()...)
-		}
+	p.waiting("Waiting for a person", s.Waiting, o.Now)
+	for _, c := range s.Called {
+		p.waiting("Waiting for a person in "+c.PRD, c.Waiting, o.Now)
 	}
 	if len(s.Next) > 0 {
 		p.heading("Next")
@@ -71,6 +67,18 @@ func (s SessionStatus) page(w io.Writer, cmdline advice.CommandLine, o StatusOpt
 		}
 	}
 	return p
+}
+
+// waiting lists gates that wait for a person under a heading, if there are any.
+func (p *page) waiting(heading string, gates []waitingGate, now time.Time) {
+	if len(gates) > 0 {
+		p.heading(heading)
+	}
+	for _, q := range gates {
+		p.Printf("  %s\n", p.Paint(view.Yellow, q.describe(now)))
+		p.Paragraph("    ", q.longMessage())
+		p.factsBelow("    ", q.judgedFacts()...)
+	}
 }
 
 // judgedFacts returns what a person judges who answers the gate, and the command that shows the
