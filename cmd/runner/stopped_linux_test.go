@@ -106,7 +106,7 @@ func TestStoppedOwnerStaysTheOwner(t *testing.T) {
 		{"build", "PRD-001", "--resume"}, {"build", "PRD-001", "--fresh"}, {"abandon", "PRD-001", "--yes"},
 		{"checkpoint", "rollback", "PRD-001", "0", "--yes"}, {"checkpoint", "delete", "PRD-001", "--session", "--yes"},
 	} {
-		if said := run(t, dir, exitLocked, args...); !strings.Contains(said, want) {
+		if said := run(t, dir, exitLocked, args...); !strings.Contains(said, want) || !strings.Contains(said, "`kill -CONT") {
 			t.Errorf("%q says %q", args, said)
 		}
 	}
@@ -116,7 +116,8 @@ func TestStoppedOwnerStaysTheOwner(t *testing.T) {
 			t.Errorf("%q says %q", args, said)
 		}
 	}
-	if status := run(t, dir, 0, "status", "PRD-001"); !strings.Contains(status, "in_progress") || !strings.Contains(status, fmt.Sprintf("pid %d ", l.cmd.Process.Pid)) {
+	if status := run(t, dir, 0, "status", "PRD-001"); !strings.Contains(status, "in_progress") || !strings.Contains(status, fmt.Sprintf("pid %d ", l.cmd.Process.Pid)) ||
+		!strings.Contains(status, fmt.Sprintf("nothing goes on until `fg` in its terminal, or `kill -CONT %d`", l.cmd.Process.Pid)) {
 		t.Errorf("the status is\n%s", status)
 	}
 	await(t, "the timeout is over", func() bool { return time.Now().After(over) })

@@ -26,7 +26,7 @@ func Locked(prd string, err error) error {
 	if locked.PRD == "" { // the process that holds the lock on the state directory works on another PRD
 		return With(err, "`runner status` shows what is running in it; when that has ended, run the command again")
 	}
-	if locked.Stopped {
+	if locked.Stopped || locked.Holder.IsStopped() {
 		return With(err, fmt.Sprintf("`kill -CONT %d` lets it continue; then run the command again", locked.Holder.PID))
 	}
 	return With(err, fmt.Sprintf("`runner status %[1]s` shows its state, `runner logs %[1]s -f` its output", prd))

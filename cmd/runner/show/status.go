@@ -83,6 +83,8 @@ type owner struct {
 	Host  string    `json:"host"`
 	PID   int       `json:"pid"`
 	Since time.Time `json:"since"`
+	// Stopped says that the process does nothing until it is continued, for example after Ctrl+Z.
+	Stopped bool `json:"stopped,omitempty"`
 }
 
 // StepCounts counts workstreams.
@@ -169,7 +171,7 @@ func NewSessionStatus(cmdline advice.CommandLine, now time.Time, prd string, sna
 		Phases: []*state.Phase{}, Running: []RunningStep{}, Retrying: []retryingStep{}, Alive: []AliveProcess{}, Waiting: []waitingGate{}, Uncertain: []string{},
 	}
 	if h := snap.Owner; h != nil {
-		s.Owner = &owner{User: h.User, Host: h.Host, PID: h.PID, Since: h.Since}
+		s.Owner = &owner{User: h.User, Host: h.Host, PID: h.PID, Since: h.Since, Stopped: h.IsStopped()}
 	}
 	switch {
 	case snap.State != nil:

@@ -54,6 +54,9 @@ func (s SessionStatus) addRunning(l *factList, now time.Time) {
 	if s.Owner != nil {
 		l.add("Runner", fmt.Sprintf("pid %d on %s, since %s", s.Owner.PID, s.Owner.Host, when(now, s.Owner.Since)))
 	}
+	if s.Owner != nil && s.Owner.Stopped {
+		l.addIn(view.Yellow, "Stopped", fmt.Sprintf("nothing goes on until `fg` in its terminal, or `kill -CONT %d`", s.Owner.PID))
+	}
 	if s.Killed {
 		l.add("Runner", view.WasKilled)
 	}
