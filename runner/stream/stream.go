@@ -28,9 +28,6 @@ const (
 	maxPoll = 1 << 20
 	// maxRest is how many bytes are read at the end of an attempt: the run waits for that.
 	maxRest = 64 << 20
-	// quietTime is how long calls of Poll find nothing new in a log before a line in it that has no
-	// end is emitted as it stands: a question to which nobody answers, or a row of dots.
-	quietTime = 2 * time.Second
 )
 
 // Line is a line that a step has printed.
@@ -56,9 +53,9 @@ func New(dir string) *Reader { return &Reader{dir: dir} }
 type log struct {
 	Attempt
 	path  string
-	file  *os.File  // nil until the process has made it
-	begun []byte    // a line that has no end yet, or the rest of it
-	grew  time.Time // when a call of Poll found something new; the time of the first call before that
+	file  *os.File // nil until the process has made it
+	begun []byte   // a line that has no end yet, or the rest of it
+	quiet Quiet    // as calls of Poll find it
 
 	goesOn bool // the line that was emitted last has no end yet
 }
@@ -81,11 +78,8 @@ func (r *Reader) Apply(e state.Event, emit func(Line)) {
 // time of the call.
 func (r *Reader) Poll(now time.Time, emit func(Line)) {
 	for _, l := range r.logs {
-		if r.read(l, maxPoll, emit) > 0 || l.grew.IsZero() {
-			l.grew = now
-			continue
-		}
-		if now.Sub(l.grew) >= quietTime && len(l.begun) > 0 {
+		grew := r.read(l, maxPoll, emit) > 0
+		if l.quiet.Long(now, grew) && len(l.begun) > 0 {
 			l.emit(l.begun, true, emit)
 			l.begun = l.begun[:0]
 		}

@@ -29,7 +29,7 @@ func (v *plain) printOutput(l stream.Line) {
 		text = text[i+1:]
 	}
 	if l.GoesOn {
-		text += " …"
+		text += stream.Begun
 	}
 	name := l.Step + strings.Repeat(" ", max(0, v.nameWidth-displaywidth.String(l.Step)))
 	v.page.Printf("%s %s\n", v.page.Paint(Dim, name+" │"), text)

@@ -36,7 +36,8 @@ type followed struct {
 	selected
 	file   *os.File // nil: there is no log yet
 	offset int64
-	to     io.WriteCloser
+	to     logWriter
+	quiet  stream.Quiet
 	live   bool // what comes now was not there when following began
 }
 
@@ -91,8 +92,8 @@ func (f *follower) run(commits <-chan state.Commit, ended <-chan error, tick <-c
 			if err := f.commit(c); err != nil {
 				return err
 			}
-		case <-tick:
-			if err := f.printAdded(); err != nil {
+		case now := <-tick:
+			if err := f.printAdded(now); err != nil {
 				return err
 			}
 		case err := <-ended:
@@ -179,11 +180,18 @@ func (f *follower) stampOf(a *followed) func() string {
 	}
 }
 
-// printAdded prints the output that was added to each log since the last call.
-func (f *follower) printAdded() error {
+// printAdded prints the output that was added to each log since the last call, and lines that have had
+// no end for a while. now is the time of the call.
+func (f *follower) printAdded(now time.Time) error {
 	for _, a := range f.open {
+		had := a.offset
 		if err := f.printAddedTo(a); err != nil {
 			return err
+		}
+		if a.quiet.Long(now, a.offset > had) {
+			if err := a.to.showBegun(); err != nil {
+				return err
+			}
 		}
 	}
 	return nil

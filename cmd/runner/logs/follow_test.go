@@ -73,6 +73,15 @@ func (f *following) write(name, text string) {
 // happens has the follower receive events. It returns when the events before have been handled.
 func (f *following) happens(events ...state.Event) { f.commits <- state.Commit{Events: events} }
 
+// looks has the follower look at the logs, each time after a while, and waits until it has.
+func (f *following) looks(after ...time.Duration) {
+	for _, d := range after {
+		f.now = f.now.Add(d)
+		f.tick <- f.now
+	}
+	f.happens()
+}
+
 // end ends the run, and returns what was printed.
 func (f *following) end() string {
 	f.t.Helper()
@@ -105,6 +114,27 @@ func TestFollow(t *testing.T) {
 			f.happens(work("a", 1))
 			f.write("a.1.log", "one")
 		}, want: "a   | one\n"},
+		"a question": {play: func(f *following) {
+			f.happens(work("a", 1), work("b", 1))
+			f.write("a.1.log", "one\nOverwrite? [y/N] ")
+			f.write("b.1.log", "going\r")
+			f.looks(0, time.Second)
+			f.write("b.1.log", "on")
+			f.looks(time.Second, time.Second)
+			f.write("a.1.log", "yes\ntwo\n")
+			f.looks(time.Second)
+			f.write("b.1.log", "\n")
+		}, want: "a   | one\na   | Overwrite? [y/N]  …\na   | yes\na   | two\nb   | going\ron …\n"},
+		"a question that matches": {change: func(p *printer) { p.match = regexp.MustCompile("^O") }, play: func(f *following) {
+			f.happens(work("a", 1))
+			f.write("a.1.log", "Over")
+			f.looks(0, 2*time.Second)
+			f.write("a.1.log", "write?")
+			f.looks(0, 2*time.Second)
+			f.write("a.1.log", "no\nnone\nno")
+			f.looks(0, 2*time.Second)
+			f.write("a.1.log", "ne\n")
+		}, want: "a   | Over …\na   | write? …\na   | no\n"},
 		"a log that begins late": {play: func(f *following) {
 			f.happens(work("a", 1))
 			f.tick <- f.now

@@ -5,6 +5,7 @@ import (
 	"io"
 	"regexp"
 
+	"prdrunner/runner/stream"
 	"prdrunner/runner/view"
 )
 
@@ -18,6 +19,7 @@ type lines struct {
 	prefix func() string  // called when a line begins; nil: none
 	begun  []byte         // of a line whose end has not come
 	before string         // its prefix
+	goesOn bool           // the beginning of the line was printed by showBegun
 }
 
 // Write implements io.Writer. What it is given is the end of a log only when Close is called.
@@ -56,6 +58,17 @@ func (l *lines) begin() {
 	}
 }
 
+// showBegun prints the beginning of a line whose end has not come. Its rest is printed, too, when it has.
+func (l *lines) showBegun() error {
+	if len(l.begun) == 0 || !l.goesOn && l.match != nil && !matches(l.match, l.begun) {
+		return nil
+	}
+	l.goesOn = true
+	err := l.write(append(bytes.TrimRight(l.begun, "\r"), stream.Begun...))
+	l.begun = l.begun[:0]
+	return err
+}
+
 // Close prints a line that has no end.
 func (l *lines) Close() error {
 	if len(l.begun) == 0 {
@@ -67,9 +80,15 @@ func (l *lines) Close() error {
 }
 
 func (l *lines) print(line []byte) error {
-	if l.match != nil && !matches(l.match, line) {
+	rest := l.goesOn
+	l.goesOn = false
+	if rest && len(bytes.TrimRight(line, "\r")) == 0 || !rest && l.match != nil && !matches(l.match, line) {
 		return nil
 	}
+	return l.write(line)
+}
+
+func (l *lines) write(line []byte) error {
 	b := append(append([]byte(l.before), line...), '\n')
 	_, err := l.out.Write(b)
 	return err

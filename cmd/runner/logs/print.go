@@ -191,7 +191,7 @@ func (s span) String() string {
 
 // writer returns the destination of one log: standard output, made harmless unless p.raw is set.
 // stamp returns the time before a line, while logs are followed.
-func (p *printer) writer(a selected, stamp func() string) io.WriteCloser {
+func (p *printer) writer(a selected, stamp func() string) logWriter {
 	to := p.page.under(p.heading(a))
 	inCI := !p.raw && p.env.Neutral != nil
 	if inCI {
@@ -212,28 +212,39 @@ func (p *printer) writer(a selected, stamp func() string) io.WriteCloser {
 	return p.cleaned(l, l)
 }
 
-// cleaned returns a writer that makes text harmless, unless p.raw is set. It closes what follows.
-func (p *printer) cleaned(to io.Writer, then io.Closer) io.WriteCloser {
+// cleaned returns a writer that makes text harmless, unless p.raw is set. l is the writer to which
+// it writes if that takes lines, else nil.
+func (p *printer) cleaned(to io.Writer, l *lines) logWriter {
 	if p.raw {
-		return closing{to, nil, then}
+		return logWriter{to, nil, l}
 	}
 	c := view.NewCleaner(to)
-	return closing{c, c, then}
+	return logWriter{c, c, l}
 }
 
-// closing is a writer that closes the writers behind it, the first of them first.
-type closing struct {
+// logWriter is the destination of a log.
+type logWriter struct {
 	io.Writer
-	first, then io.Closer
+	cleaner *view.Cleaner // nil: the text is printed as it is
+	lines   *lines        // nil: the text is printed as it comes
 }
 
-// Close implements io.Closer.
-func (c closing) Close() error {
+// showBegun prints a line whose end has not come.
+func (w logWriter) showBegun() error {
+	if w.lines == nil {
+		return nil
+	}
+	return w.lines.showBegun()
+}
+
+// Close implements io.Closer. It prints what the writers behind it have kept.
+func (w logWriter) Close() error {
 	var errs []error
-	for _, closer := range []io.Closer{c.first, c.then} {
-		if closer != nil {
-			errs = append(errs, closer.Close())
-		}
+	if w.cleaner != nil {
+		errs = append(errs, w.cleaner.Close())
+	}
+	if w.lines != nil {
+		errs = append(errs, w.lines.Close())
 	}
 	return errors.Join(errs...)
 }
