@@ -29,7 +29,7 @@ pipeline "PRD-001" {
 	write(t, dir, "wait")
 	x := openTerminal(t, dir, 100)
 	x.tmux("send-keys", "clear; rm broken; runner build PRD-001 --resume --yes --invalidate second --parallel 4; echo exit $?", "Enter")
-	got := x.showing("one  1 of 3", "about 5s left", "● second", "waiting: third for second")
+	got := x.showing("one  1 of 3", "a few seconds left", "● second", "waiting: third for second")
 	compareScreens(t, "left", got)
 	write(t, dir, "go")
 	x.showing("exit 0")

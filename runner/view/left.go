@@ -72,20 +72,25 @@ func (l *left) describe(p *progress.Progress, now time.Time) string {
 	if now.Sub(l.made) >= estimateInterval {
 		l.text, l.made = "", now
 		if d, known := p.Left(now, l.typical); known && d > 0 {
-			l.text = fmt.Sprintf("about %s left", clock(roundLeft(d)))
+			l.text = sayLeft(d)
 		}
 	}
 	return l.text
 }
 
-// roundLeft rounds up an estimate to what it can promise.
-func roundLeft(d time.Duration) time.Duration {
+// aFew is how many seconds are said as a few.
+const aFew = 5 * time.Second
+
+// sayLeft says how long a run still takes, as exactly as an estimate can: about 45s left.
+func sayLeft(d time.Duration) string {
 	to := 5 * time.Minute
 	switch {
-	case d <= time.Minute:
+	case d < aFew:
+		return "a few seconds left"
+	case d < time.Minute:
 		to = 5 * time.Second
-	case d <= time.Hour:
+	case d < time.Hour:
 		to = time.Minute
 	}
-	return (d + to - 1).Truncate(to)
+	return fmt.Sprintf("about %s left", clock(d.Round(to)))
 }

@@ -14,14 +14,27 @@ import (
 	"prdrunner/runner/plan"
 )
 
-// TestRoundLeft: an estimate is rounded up, the more the longer it is.
-func TestRoundLeft(t *testing.T) {
+// TestSayLeft: an estimate is rounded to the nearest value that it can promise, and the last seconds are not counted.
+func TestSayLeft(t *testing.T) {
 	t.Parallel()
 	for d, want := range map[time.Duration]string{
-		time.Millisecond: "5s", 41 * time.Second: "45s", time.Minute: "1m", 61 * time.Second: "2m", 3 * time.Minute: "3m", 62 * time.Minute: "1h 5m",
+		time.Millisecond:        "a few seconds left",
+		4900 * time.Millisecond: "a few seconds left",
+		5 * time.Second:         "about 5s left",
+		5100 * time.Millisecond: "about 5s left",
+		8 * time.Second:         "about 10s left",
+		41 * time.Second:        "about 40s left",
+		58 * time.Second:        "about 1m left",
+		time.Minute:             "about 1m left",
+		61 * time.Second:        "about 1m left",
+		100 * time.Second:       "about 2m left",
+		3 * time.Minute:         "about 3m left",
+		59*time.Minute + 40e9:   "about 1h left",
+		62 * time.Minute:        "about 1h left",
+		63 * time.Minute:        "about 1h 5m left",
 	} {
-		if got := clock(roundLeft(d)); got != want {
-			t.Errorf("%s is shown as %s, want %s", d, got, want)
+		if got := sayLeft(d); got != want {
+			t.Errorf("%s is shown as %q, want %q", d, got, want)
 		}
 	}
 }
