@@ -42,8 +42,7 @@ type frame struct {
 
 // stepRow is what the row of one step says, or that of several instances of one workstream.
 type stepRow struct {
-	id      string          // the same in each frame
-	of      progress.Active // the step, or one of the instances
+	id      string // of the stepGroup
 	mark    string
 	style   Style // of the mark
 	name    string
@@ -60,11 +59,7 @@ func (f *frame) rows() []row {
 	if phase == nil && len(active) == 0 {
 		return nil
 	}
-	steps, more := f.stepRows(active)
-	if f.keys != nil {
-		f.keys.take(steps)
-	}
-	middle := f.writeSteps(steps, more)
+	middle := f.writeSteps(f.stepRows(active))
 	ahead, keys := f.ahead(), f.keyRows()
 	const above = 2                            // the rows of the current phase, and above it
 	room := f.height - 2 - above - len(middle) // two rows of the screen stay free
@@ -107,8 +102,9 @@ func (f *frame) otherHead(running bool) row {
 	return f.outsideRow()
 }
 
-// writeSteps writes the rows of steps, with their names in a column, and the number of those without a row.
-func (f *frame) writeSteps(steps []stepRow, more int) (rows []row) {
+// writeSteps writes the rows of steps, with their names in a column, and the numbers of those above and below without
+// a row.
+func (f *frame) writeSteps(steps []stepRow, above, below int) (rows []row) {
 	names := 0
 	for _, s := range steps {
 		names = max(names, displaywidth.String(OneLine(s.name)))
@@ -116,8 +112,13 @@ func (f *frame) writeSteps(steps []stepRow, more int) (rows []row) {
 	for _, s := range steps {
 		rows = append(rows, f.writeStep(s, min(names, max(12, f.width*2/5))))
 	}
-	if more > 0 {
-		rows = append(rows, f.writeTexts(Dim, fmt.Sprintf("    and %d more", more))...)
+	switch {
+	case above > 0 && below > 0:
+		return append(rows, f.writeTexts(Dim, fmt.Sprintf("    and %d above, %d below", above, below))...)
+	case above > 0:
+		return append(rows, f.writeTexts(Dim, fmt.Sprintf("    and %d above", above))...)
+	case below > 0:
+		return append(rows, f.writeTexts(Dim, fmt.Sprintf("    and %d more", below))...)
 	}
 	return rows
 }
@@ -223,9 +224,14 @@ func fitNames(names []string, width int) string {
 	return b.String()
 }
 
-// stepRows returns the rows of the steps, and the number of steps for which there is no room.
-func (f *frame) stepRows(active []progress.Active) (shown []stepRow, more int) {
-	most := max(1, min(fewRows, f.height-fewOtherRows), min(maxRows, f.height-otherRows))
+// stepGroup is a step, or instances of one workstream, that have a row where there is room.
+type stepGroup struct {
+	id    string // the same in each frame
+	steps []progress.Active
+}
+
+// groupSteps returns the groups of the steps, in the order of their rows.
+func groupSteps(active []progress.Active) (groups []stepGroup) {
 	folded := foldable(active)
 	// What needs a person comes first, then what waits; what runs is in the order of its start, and services
 	// that are ready come last.
@@ -234,17 +240,43 @@ func (f *frame) stepRows(active []progress.Active) (shown []stepRow, more int) {
 	for _, a := range active {
 		group := folded[foldOf(a)]
 		switch {
-		case len(group) > 0 && seen[foldOf(a)]:
-		case len(shown) == most:
-			more += max(1, len(group))
-		case len(group) > 0:
-			shown = append(shown, f.foldedRow(group))
-		default:
-			shown = append(shown, f.activeRow(a))
+		case len(group) == 0:
+			groups = append(groups, stepGroup{a.Log, []progress.Active{a}})
+		case !seen[foldOf(a)]:
+			first := firstOf(group)
+			groups = append(groups, stepGroup{fmt.Sprint(first.Block, "[] ", first.Activity), group})
 		}
 		seen[foldOf(a)] = true
 	}
-	return shown, more
+	return groups
+}
+
+// mostSteps returns how many steps have a row on the screen at most.
+func (f *frame) mostSteps() int {
+	return max(1, min(fewRows, f.height-fewOtherRows), min(maxRows, f.height-otherRows))
+}
+
+// stepRows returns the rows of the steps for which there is room, and the numbers of the steps above and below them.
+// The row that the user has selected is among them.
+func (f *frame) stepRows(active []progress.Active) (shown []stepRow, above, below int) {
+	groups := groupSteps(active)
+	from, most := 0, f.mostSteps()
+	if f.keys != nil {
+		from = f.keys.take(groups, most)
+	}
+	for i, g := range groups {
+		switch {
+		case i < from:
+			above += len(g.steps)
+		case i >= from+most:
+			below += len(g.steps)
+		case len(g.steps) > 1:
+			shown = append(shown, f.foldedRow(g))
+		default:
+			shown = append(shown, f.activeRow(g.steps[0]))
+		}
+	}
+	return shown, above, below
 }
 
 // fold identifies the instances that share a row: those of one workstream with the same activity.
@@ -285,7 +317,7 @@ func urgency(a progress.Active) int {
 }
 
 func (f *frame) activeRow(a progress.Active) stepRow {
-	r := stepRow{id: a.Log, of: a, mark: "●", style: Green, name: a.Name, clock: clock(f.now.Sub(a.Since))}
+	r := stepRow{id: a.Log, mark: "●", style: Green, name: a.Name, clock: clock(f.now.Sub(a.Since))}
 	if a.Attempt > 1 && (a.Activity == progress.Working || a.Activity == progress.Retrying) {
 		r.details = append(r.details, fmt.Sprintf("attempt %d", a.Attempt))
 	}
@@ -315,17 +347,22 @@ func (f *frame) activeRow(a progress.Active) stepRow {
 	return r
 }
 
-// foldedRow is the row of several instances of one workstream. It shows the one that has gone on the
-// longest, or is tried again next.
-func (f *frame) foldedRow(group []progress.Active) stepRow {
+// firstOf returns the instance that has gone on the longest, or is tried again next.
+func firstOf(group []progress.Active) progress.Active {
 	first := group[0]
 	for _, a := range group {
 		if a.Activity == progress.Retrying && a.Until.Before(first.Until) {
 			first = a
 		}
 	}
+	return first
+}
+
+// foldedRow is the row of several instances of one workstream. It shows the first of them.
+func (f *frame) foldedRow(group stepGroup) stepRow {
+	first := firstOf(group.steps)
 	r := f.activeRow(first)
-	r.id, r.name, r.details = fmt.Sprint(first.Block, "[] ", first.Activity), first.Block+"[…]", []string{fmt.Sprintf("%d instances", len(group))}
+	r.id, r.name, r.details = group.id, first.Block+"[…]", []string{fmt.Sprintf("%d instances", len(group.steps))}
 	switch first.Activity {
 	case progress.Judging:
 		r.details[0] += " are being judged"

@@ -125,10 +125,66 @@ func TestFrameOnALargeScreen(t *testing.T) {
 	}
 	for height, want := range map[int]int{5: 1, 12: 6, 18: 12, 20: 12, 24: 14, 40: 30, 80: 30} {
 		f := frameOf(nil, 80, height)
-		if shown, more := f.stepRows(steps); len(shown) != want || more != len(steps)-want {
-			t.Errorf("%d rows of %d, and %d more, want %d", len(shown), height, more, want)
+		if shown, above, below := f.stepRows(steps); len(shown) != want || above != 0 || below != len(steps)-want {
+			t.Errorf("%d rows of %d, %d above and %d below, want %d", len(shown), height, above, below, want)
 		}
 	}
+}
+
+// TestScroll: the selected row is always shown, a row further with each key, and what is selected stays so when others
+// end.
+func TestScroll(t *testing.T) {
+	t.Parallel()
+	var names []string
+	for i := range 20 {
+		names = append(names, fmt.Sprint("step-", i))
+	}
+	p := progress.New(runner.Beginning{})
+	p.Commit(state.Commit{Time: began(), Events: append([]state.Event{state.PhaseStarted{Phase: "one"}}, started(names...)...)})
+	k := &keyboard{}
+	frames := func() (shown []string, rest string) {
+		f := frame{progress: p, now: began(), width: 80, height: 12, keys: k, lastLine: func(progress.Active) string { return "" }}
+		for _, r := range f.rows() {
+			switch text := strings.TrimSpace(r.text); {
+			case strings.Contains(text, "step-"):
+				shown = append(shown, strings.Fields(strings.TrimPrefix(text, "› "))[1])
+			case strings.HasPrefix(text, "and "):
+				rest = text
+			}
+			if strings.HasPrefix(r.text, "› ") {
+				shown[len(shown)-1] = "›" + shown[len(shown)-1]
+			}
+		}
+		return shown, rest
+	}
+	expect := func(what, want, wantRest string) {
+		t.Helper()
+		shown, rest := frames()
+		if got := strings.Join(shown, " "); got != want || rest != wantRest {
+			t.Errorf("%s: %s, %s, want %s, %s", what, got, rest, want, wantRest)
+		}
+	}
+	move := func(by, times int) {
+		for range times {
+			k.move(by)
+			frames()
+		}
+	}
+	expect("nothing is selected", "step-0 step-1 step-2 step-3 step-4 step-5", "and 14 more")
+	move(1, 6)
+	expect("the last row", "step-0 step-1 step-2 step-3 step-4 ›step-5", "and 14 more")
+	move(1, 2)
+	expect("two below it", "step-2 step-3 step-4 step-5 step-6 ›step-7", "and 2 above, 12 below")
+	p.Commit(state.Commit{Time: began(), Events: []state.Event{state.WorkstreamCompleted{Workstream: "step-0"}, state.WorkstreamCompleted{Workstream: "step-3"}}})
+	expect("two above have ended", "step-4 step-5 step-6 ›step-7 step-8 step-9", "and 2 above, 10 below")
+	move(-1, 4)
+	expect("one above the first row", "›step-2 step-4 step-5 step-6 step-7 step-8", "and 1 above, 11 below")
+	move(1, 40)
+	expect("the last", "step-14 step-15 step-16 step-17 step-18 ›step-19", "and 12 above")
+	p.Commit(state.Commit{Time: began(), Events: []state.Event{state.WorkstreamCompleted{Workstream: "step-19"}}})
+	expect("it has ended", "step-13 step-14 step-15 step-16 step-17 ›step-18", "and 11 above")
+	move(-1, 40)
+	expect("the first", "›step-1 step-2 step-4 step-5 step-6 step-7", "and 11 more")
 }
 
 func compareGolden(t *testing.T, path, got string) {

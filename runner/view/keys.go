@@ -116,9 +116,10 @@ type keyboard struct {
 	rest     string    // the beginning of a sequence
 	typed    time.Time // when something was typed last
 	help     bool
-	selected string    // the id of the selected row; "": none
-	at       int       // where it was in the last frame
-	rows     []stepRow // of the last frame
+	selected string      // the id of the selected row; "": none
+	at       int         // its number in the last frame
+	from     int         // the number of the first row that the last frame showed
+	rows     []stepGroup // what had a row in the last frame, or would have had one
 }
 
 // read returns the keys in what was typed.
@@ -133,17 +134,20 @@ func (k *keyboard) read(typed []byte, now time.Time) (keys []key) {
 	return keys
 }
 
-// take takes note of the rows of a frame, and chooses another selected one if the selected one is not there.
-func (k *keyboard) take(rows []stepRow) {
+// take takes note of what has a row in a frame that has room for so many rows, chooses another one if what is selected
+// is gone, and returns the number of the first row that is shown: the selected one is among them.
+func (k *keyboard) take(rows []stepGroup, most int) (from int) {
 	k.rows = rows
-	if k.selected == "" {
-		return
+	if k.selected != "" {
+		if i := slices.IndexFunc(rows, func(r stepGroup) bool { return r.id == k.selected }); i >= 0 {
+			k.at = i
+		} else {
+			k.choose(k.at)
+		}
+		k.from = min(max(k.from, k.at-most+1), k.at)
 	}
-	if i := slices.IndexFunc(rows, func(r stepRow) bool { return r.id == k.selected }); i >= 0 {
-		k.at = i
-		return
-	}
-	k.choose(k.at)
+	k.from = max(0, min(k.from, len(rows)-most))
+	return k.from
 }
 
 // choose selects the row at a place, or the nearest.
@@ -208,7 +212,7 @@ func (v *live) printSelected() {
 		v.plain.printNeutral("", "nothing runs, so there is no log to show")
 		return
 	}
-	a := v.keys.rows[v.keys.at].of
+	a := firstOf(v.keys.rows[v.keys.at].steps)
 	if a.Activity == progress.Asking {
 		v.plain.printNeutral("", a.Name+" has no log: it waits for an answer")
 		return
