@@ -24,13 +24,14 @@ func newExplainCommand(env *cli.Environment) *cobra.Command {
 	var o explainOptions
 	cmd := &cobra.Command{
 		Use:   "explain [CODE|EXIT-CODE]",
-		Short: "Explain a mistake, an exit code, a decision, a status, an outcome or a trigger",
+		Short: "Explain a mistake, an exit code, or a word that Runner prints",
 		Long: `Explain what a word means that Runner prints, what leads to it, and what to do:
 
   - the code in brackets behind a mistake in a pipeline, or its whole summary;
   - an exit code;
   - a decision of a plan, such as rerun or blocked;
-  - a status of a session, a workstream or a gate, such as uncertain or killed;
+  - a status, such as uncertain or killed;
+  - a word of the screens, such as boundary or attempts;
   - the outcome of an attempt, such as timed_out;
   - the trigger of a checkpoint, such as pre_rollback.
 

@@ -1,6 +1,6 @@
 package view
 
-// Word is what people read of a session or a workstream, where its status is not all that is to be said.
+// Word is what people read of a session, a workstream or a checkpoint, where its status is not all that is to be said.
 // `runner explain` explains each.
 type Word string
 
@@ -15,6 +15,12 @@ const (
 	Abandoned  Word = "abandoned"
 	GivenUp    Word = "given up"
 	Damaged    Word = "damaged"
+
+	Current     Word = "curr" // these are said of checkpoints
+	Discarded   Word = "discarded"
+	Pinned      Word = "pinned"
+	Behind      Word = "behind"
+	NotCaptured Word = "files not captured"
 )
 
 // WasKilled says of a runner, or of its session, that the end of its last run is not on record.

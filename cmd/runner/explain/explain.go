@@ -1,5 +1,5 @@
 // Package explain has the texts of `runner explain`: one for each diagnostic of the language,
-// exit code, decision of a plan, status, outcome of an attempt and trigger of a checkpoint.
+// exit code, decision of a plan, status, word of a screen, outcome of an attempt and trigger of a checkpoint.
 //
 // The texts are files of simple markup in the directory texts. They are compiled into the
 // program as they are, and cost nothing until they are read. A heading of the second
@@ -31,6 +31,7 @@ const (
 	ExitCode   Kind = "exit code"
 	Decision   Kind = "decision"
 	Status     Kind = "status"
+	Word       Kind = "word" // of a screen: the name of a column, or of a fact
 	Outcome    Kind = "outcome"
 	Trigger    Kind = "trigger"
 	Diagnostic Kind = "diagnostic"
@@ -74,7 +75,7 @@ func Sections() ([]Section, error) {
 		name string
 		kind Kind
 	}{
-		{"exit_codes", ExitCode}, {"decisions", Decision}, {"statuses", Status}, {"outcomes", Outcome}, {"triggers", Trigger},
+		{"exit_codes", ExitCode}, {"decisions", Decision}, {"statuses", Status}, {"words", Word}, {"outcomes", Outcome}, {"triggers", Trigger},
 		{"language", Diagnostic}, {"syntax", Diagnostic},
 	} {
 		text, err := texts.ReadFile("texts/" + file.name + ".md")

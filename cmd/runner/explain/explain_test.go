@@ -119,6 +119,57 @@ func TestEveryWord(t *testing.T) {
 	}
 }
 
+// TestEveryColumn looks up the names of columns and facts that commands show, and the words that the
+// help uses for what the names stand for.
+func TestEveryColumn(t *testing.T) {
+	t.Parallel()
+	texts := sections(t)
+	shown := columns(t)
+	if len(shown) < 50 {
+		t.Fatalf("only %d columns and facts found; has the way changed in which tables are made?", len(shown))
+	}
+	shown = append(shown, "boundary", "attempt", "gate", "checkpoint")
+	for _, name := range shown {
+		for _, word := range strings.Split(name, ", ") {
+			word = strings.ReplaceAll(strings.ToLower(strings.TrimSuffix(word, " in ")), " ", "_")
+			if !slices.ContainsFunc(explain.Find(texts, word), func(topic explain.Topic) bool {
+				return slices.Contains([]explain.Kind{explain.Word, explain.Status, explain.Trigger}, topic.Kind)
+			}) {
+				t.Errorf("no text explains the column or fact %q: %q", name, word)
+			}
+		}
+	}
+}
+
+// columns returns the names that package show writes above columns, in capitals, and before facts of
+// `runner status` and of what a person judges.
+func columns(t *testing.T) (names []string) {
+	t.Helper()
+	paths, err := filepath.Glob(filepath.Join(root, "cmd/runner/show/*.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range paths {
+		if strings.HasSuffix(path, "_test.go") {
+			continue
+		}
+		src, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text := string(src)
+		for _, pattern := range []string{`cells\(("[A-Z ]{2,}"(?:, "[A-Z ]{2,}")*)\)`, `\{(Text: "[A-Z ]{2,}")\}`, `\.add(?:In\(.*?, |\()("[A-Z][^"]*")`, `fact\{(\{"[A-Z].*)\}`} {
+			for _, found := range regexp.MustCompile(pattern).FindAllStringSubmatch(text, -1) {
+				for _, name := range regexp.MustCompile(`"([A-Z][^"]+)"`).FindAllStringSubmatch(found[1], -1) {
+					names = append(names, name[1])
+				}
+			}
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
 // TestEveryOutcome compares the names of the texts with the outcomes that the sources give to failures.
 func TestEveryOutcome(t *testing.T) {
 	t.Parallel()
@@ -198,7 +249,7 @@ func TestForm(t *testing.T) {
 			}
 		}
 	}
-	for _, kind := range []explain.Kind{explain.ExitCode, explain.Decision, explain.Status, explain.Outcome, explain.Trigger, explain.Diagnostic} {
+	for _, kind := range []explain.Kind{explain.ExitCode, explain.Decision, explain.Status, explain.Word, explain.Outcome, explain.Trigger, explain.Diagnostic} {
 		all := names(t, kind)
 		if len(slices.Compact(slices.Clone(all))) != len(all) {
 			t.Errorf("a %s has two texts", kind)

@@ -207,20 +207,20 @@ func listStatus(c *state.CheckpointRef, current bool) string {
 	status := "✓"
 	switch {
 	case c.Damage != nil:
-		status = "✗ damaged"
+		status = "✗ " + string(view.Damaged)
 	case c.InvalidatedBy != "":
-		status = "✗ discarded"
+		status = "✗ " + string(view.Discarded)
 	case current:
-		status = "← curr"
+		status = "← " + string(view.Current)
 	}
 	switch {
 	case c.Uncaptured:
-		status += ", files not captured"
+		status += ", " + string(view.NotCaptured)
 	case c.Capture != nil && c.Behind > 0:
-		status += fmt.Sprintf(", files %d behind", c.Behind)
+		status += fmt.Sprintf(", files %d %s", c.Behind, view.Behind)
 	}
 	if c.Pinned {
-		status += ", pinned"
+		status += ", " + string(view.Pinned)
 	}
 	return status
 }
