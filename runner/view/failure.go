@@ -146,6 +146,7 @@ func (v *plain) printEnd(e runner.Ending) {
 		v.printEndFailed(e, took)
 	case e.Signal != "":
 		v.page.Printf("%s %s  %s\n", v.page.Paint(Yellow, "!"), v.page.Paint(Bold, v.prd+" interrupted by "+e.Signal), took)
+		v.printFailures(e)
 		if e.Pause != nil {
 			v.page.Printf("  %s\n", Waits(*e.Pause))
 		}
@@ -154,6 +155,7 @@ func (v *plain) printEnd(e runner.Ending) {
 		v.page.Printf("  %s\n", Waits(*e.Pause))
 	case e.Status == state.StatusPaused:
 		v.page.Printf("%s %s  %s\n", v.page.Paint(Yellow, "!"), v.page.Paint(Bold, v.prd+" paused"), took)
+		v.printFailures(e)
 		if e.Pause != nil {
 			v.page.Printf("  %s\n", Waits(*e.Pause))
 		}
@@ -163,6 +165,7 @@ func (v *plain) printEnd(e runner.Ending) {
 			how = " " + string(Killed)
 		}
 		v.page.Printf("%s %s  %s\n", v.page.Paint(Yellow, "!"), v.page.Paint(Bold, v.prd+how), took)
+		v.printFailures(e)
 	}
 	v.printSums()
 	v.annotate(Error, e.Failures())
@@ -230,6 +233,11 @@ func (v *plain) sums() string {
 
 func (v *plain) printEndFailed(e runner.Ending, took Painted) {
 	v.page.Printf("%s %s  %s\n", v.page.Paint(Red, "✗"), v.page.Paint(Bold, v.prd+" failed"), took)
+	v.printFailures(e)
+}
+
+// printFailures names what failed in the run, each in a line.
+func (v *plain) printFailures(e runner.Ending) {
 	for _, f := range e.Failures() {
 		v.page.Printf("  %s\n", Summary(f))
 	}

@@ -351,12 +351,12 @@ func (s SessionStatus) nextCommands(cmdline advice.CommandLine, now time.Time) [
 	switch s.Status {
 	case state.StatusInitialized, state.StatusInProgress, state.StatusPaused:
 		if s.Pause != nil && s.Pause.Reason == state.PauseBudget {
-			return []string{resume + " --raise-budget"}
+			return append(s.logsOfFailures(cmdline), resume+" --raise-budget")
 		}
 		if s.Pause != nil && slices.ContainsFunc(s.Pause.Calls, func(c state.PausedCall) bool { return c.Budget }) {
 			resume += " --raise-budget"
 		}
-		return append(s.answers(cmdline, now), resume)
+		return s.afterStop(cmdline, now, resume)
 	case state.StatusFailed:
 		if s.Review.Blocks() {
 			return s.afterReview(cmdline, resume)
@@ -364,11 +364,17 @@ func (s SessionStatus) nextCommands(cmdline advice.CommandLine, now time.Time) [
 		if e := s.Error; e != nil && e.Outcome == state.OutcomeNoSession && s.Caller == nil {
 			return []string{resume + " --invalidate " + text.ShellWord(e.Workstream)}
 		}
-		return append(append(s.logsOfFailures(cmdline), s.answers(cmdline, now)...), resume)
+		return s.afterStop(cmdline, now, resume)
 	case state.StatusComplete:
 		return []string{}
 	}
 	return []string{}
+}
+
+// afterStop returns the commands that show what failed, answer what waits, and go on. A run that was
+// stopped before its end may have failures, too.
+func (s SessionStatus) afterStop(cmdline advice.CommandLine, now time.Time, resume string) []string {
+	return append(append(s.logsOfFailures(cmdline), s.answers(cmdline, now)...), resume)
 }
 
 // mostLogs is how many logs of failures are named. With more failures, a command that lists all of

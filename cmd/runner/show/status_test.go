@@ -35,6 +35,10 @@ func TestNextAction(t *testing.T) {
 	killed.RunningAt = &past
 	once := killed.Clone()
 	once.Phases[0].Workstreams[0].Once = true
+	stopped := with(state.StatusPaused, state.Failed, asked(nil))
+	stopped.Phases[0].Workstreams[0].Error, stopped.Interrupted = failed.Error, "SIGINT"
+	spent := stopped.Clone()
+	spent.Interrupted, spent.Pause = "", &state.Pause{Reason: state.PauseBudget}
 	abandoned := with(state.StatusPaused, state.Pending)
 	abandoned.Abandoned = true
 	tests := []struct {
@@ -49,6 +53,10 @@ func TestNextAction(t *testing.T) {
 		{"killed in what must happen only once", checkpoint.Snapshot{Current: reader.Current{State: once}}, "killed",
 			[]string{`runner resolve PRD-009 'service["a"]' --done`, `runner resolve PRD-009 'service["a"]' --rerun`, resume}},
 		{"paused", checkpoint.Snapshot{Current: reader.Current{State: with(state.StatusPaused, state.Pending)}}, "paused", []string{resume}},
+		{"interrupted after a failure", checkpoint.Snapshot{Current: reader.Current{State: stopped}}, "paused (interrupted)",
+			[]string{`runner logs PRD-009 'service["a"]'`, "runner approve PRD-009 'sign-off (WS1)'", resume}},
+		{"without a budget after a failure", checkpoint.Snapshot{Current: reader.Current{State: spent}}, "paused",
+			[]string{`runner logs PRD-009 'service["a"]'`, resume + " --raise-budget"}},
 		{"abandoned", checkpoint.Snapshot{Current: reader.Current{State: abandoned}}, "paused (abandoned)", []string{resume}},
 		{"waiting", checkpoint.Snapshot{Current: reader.Current{State: with(state.StatusPaused, state.Succeeded, asked(nil))}}, "paused",
 			[]string{"runner approve PRD-009 'sign-off (WS1)'", resume}},
