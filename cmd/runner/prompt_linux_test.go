@@ -110,7 +110,7 @@ func TestResumePrompt(t *testing.T) {
 		write(t, dir, "ok")
 		s := atTerminal(t, dir, "build", "PRD-001")
 		for _, text := range []string{
-			`Found existing checkpoint for "Try it"`, "Created: ", "(just now)", "Progress: Phase 1 of 2 completed",
+			`Found existing checkpoint for "Try it"`, "Created: ", "Progress: Phase 1 of 2 completed",
 			"Failed: WS2: main.go:3: ", "(r)esume - Continue from WS2 in Phase 2: two (2 workstreams: 1 reuse, 1 run)", "(s)tart fresh", "(v)iew details", "(d)elete", "(p)lan - Show what (r)esume would do", "Choice [r/s/v/d/p]: ",
 		} {
 			s.expect(text)

@@ -78,7 +78,7 @@ func TestOutputIsToldOnce(t *testing.T) {
 				out.Reset()
 				v.Commit(state.Commit{Seq: 3, Events: []state.Event{state.WorkstreamFailed{Workstream: "lint", Error: test.error}}})
 				v.Close()
-				if got := strings.Replace(out.String(), " failed after 0ms", " failed", 1); got != filepath.FromSlash(test.want) {
+				if got := strings.Replace(out.String(), " failed after 0s", " failed", 1); got != filepath.FromSlash(test.want) {
 					t.Errorf("printed:\n%s\nwant:\n%s", got, test.want)
 				}
 			})

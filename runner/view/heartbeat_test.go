@@ -66,7 +66,7 @@ func TestHeartbeat(t *testing.T) {
 		step(time.Second, "… 0 of 3 done; a runs for 30s, b runs for 30s (attempt 2)\n")
 		step(20*time.Second, "")
 		commit(state.WorkstreamCompleted{Workstream: "a", Work: &state.Work{DurationMS: 50_000}})
-		step(0, "  ✓ a  50.0s\n")
+		step(0, "  ✓ a  50s\n")
 		step(29*time.Second, "")
 		commit(state.WorkstreamAttemptFailed{Workstream: "b", Attempt: 2, Error: state.Failure{Message: "no"}, RetryInMS: 60_000},
 			state.GateAsked{Verdict: state.Verdict{Gate: "ok (all)"}, Message: "ok?"}, state.GateStarted{Gate: "lint (c)", Attempt: 1})
@@ -89,7 +89,7 @@ func TestStream(t *testing.T) {
 		mode view.Mode
 		want []string
 	}{
-		{view.Auto, []string{"a    │ one\n", "a    │ two\n  ✓ a  1.0s\n", "long │ asked? …\n", "long │ more\n", "ok (a) │ its gate\n\n! PRD-009 interrupted by SIGTERM"}},
+		{view.Auto, []string{"a    │ one\n", "a    │ two\n  ✓ a  1s\n", "long │ asked? …\n", "long │ more\n", "ok (a) │ its gate\n\n! PRD-009 interrupted by SIGTERM"}},
 		{view.JSON, []string{`"kind":"run.output","step":"a","attempt":1,"text":"one"}`, `"text":"two"}`, `"text":"asked?","goes_on":true}`, `"text":""}`, `"step":"ok (a)","attempt":1,"text":"its gate"}`}},
 	} {
 		t.Run(string(test.mode), func(t *testing.T) {

@@ -200,7 +200,7 @@ func TestLive(t *testing.T) {
 			t.Errorf("it writes %q while another holds the screen", got)
 		}
 		release()
-		expect(pass(frameInterval), "✓ fetch  0ms\n", "build  2 of 4  1m 4s  1 reused")
+		expect(pass(frameInterval), "✓ fetch  0s\n", "build  2 of 4  1m 4s  1 reused")
 
 		outer := v.(Holder).Hold()
 		out.take()
@@ -218,7 +218,7 @@ func TestLive(t *testing.T) {
 		expect(out.take(), "! SIGINT again: kills what still runs\n", "stopping  kills what still runs")
 
 		v.End(runner.Ending{Status: state.StatusPaused, Signal: "SIGINT"})
-		if got := out.take(); !strings.HasSuffix(got, "interrupted by SIGINT  0ms\n  1 done, 1 skipped, 2 left\n"+endFrame) {
+		if got := out.take(); !strings.HasSuffix(got, "interrupted by SIGINT  0s\n  1 done, 1 skipped, 2 left\n"+endFrame) {
 			t.Errorf("it ends with %q", got)
 		}
 		v.Close()

@@ -2,16 +2,22 @@ package view
 
 import (
 	"fmt"
+	"strings"
 	"time"
 )
 
-// Duration formats a duration with the precision that users need: 38ms, 1.2s, 3m 4s, 2h 5m.
+// Duration formats a duration with the precision that users need: 38ms, 1.2s, 12s, 3m 4s, 2h 5m. It
+// leaves out what is smaller. Of one that still grows, callers leave out what is smaller than a second.
 func Duration(d time.Duration) string {
 	switch {
+	case d < time.Millisecond:
+		return "0s"
 	case d < time.Second:
 		return fmt.Sprintf("%dms", d.Milliseconds())
+	case d < 10*time.Second:
+		return strings.TrimSuffix(fmt.Sprintf("%.1f", d.Truncate(100*time.Millisecond).Seconds()), ".0") + "s"
 	case d < time.Minute:
-		return fmt.Sprintf("%.1fs", d.Truncate(100*time.Millisecond).Seconds())
+		return fmt.Sprintf("%ds", int(d.Seconds()))
 	case d < time.Hour:
 		return twoUnits(int(d.Minutes()), "m", int(d.Seconds())%60, "s")
 	case d < 48*time.Hour:
@@ -31,27 +37,26 @@ func twoUnits(large int, largeUnit string, small int, smallUnit string) string {
 func millis(ms int64) string { return Duration(time.Duration(ms) * time.Millisecond) }
 
 // clock formats a duration that is still growing, in whole seconds: 12s, 3m 4s, 2h 5m.
-func clock(d time.Duration) string {
-	if d < time.Minute {
-		return fmt.Sprintf("%ds", int(max(0, d).Seconds()))
-	}
-	return Duration(d)
-}
+func clock(d time.Duration) string { return Duration(d.Truncate(time.Second)) }
 
-// Ago formats the time since then in words: 12 minutes ago.
+// Ago formats the time since then, in one unit: 50s ago, 12m ago.
 func Ago(now, then time.Time) string {
 	d := now.Sub(then)
 	switch {
 	case d < 0:
 		return "in the future"
-	case d < time.Minute:
+	case d < time.Second:
 		return "just now"
+	case d < time.Minute:
+		d = d.Truncate(time.Second)
 	case d < time.Hour:
-		return Plural(int(d.Minutes()), "minute") + " ago"
+		d = d.Truncate(time.Minute)
 	case d < 48*time.Hour:
-		return Plural(int(d.Hours()), "hour") + " ago"
+		return fmt.Sprintf("%dh ago", int(d.Hours()))
+	default:
+		d = d.Truncate(24 * time.Hour)
 	}
-	return Plural(int(d.Hours()/24), "day") + " ago"
+	return Duration(d) + " ago"
 }
 
 // Plural formats a number of things: 1 file, 2 files.

@@ -11,7 +11,7 @@ func TestFormats(t *testing.T) {
 	t.Parallel()
 	const day = 24 * time.Hour
 	for d, want := range map[time.Duration]string{
-		0: "0ms", 38 * time.Millisecond: "38ms", 1290 * time.Millisecond: "1.2s", 125 * time.Minute: "2h 5m", 999 * time.Millisecond: "999ms", time.Second: "1.0s", 59*time.Second + 990*time.Millisecond: "59.9s",
+		0: "0s", 900 * time.Microsecond: "0s", 38 * time.Millisecond: "38ms", 1290 * time.Millisecond: "1.2s", 125 * time.Minute: "2h 5m", 999 * time.Millisecond: "999ms", time.Second: "1s", 9990 * time.Millisecond: "9.9s", 10 * time.Second: "10s", 59*time.Second + 990*time.Millisecond: "59s",
 		time.Minute: "1m", 3*time.Minute + 4*time.Second: "3m 4s", time.Hour: "1h", 50*time.Hour + 5*time.Minute: "2d 2h",
 	} {
 		if got := view.Duration(d); got != want {
@@ -20,8 +20,8 @@ func TestFormats(t *testing.T) {
 	}
 	now := time.Date(2025, 12, 11, 10, 0, 0, 0, time.UTC)
 	for d, want := range map[time.Duration]string{
-		-time.Second: "in the future", 0: "just now", 59 * time.Second: "just now", time.Minute: "1 minute ago", 59 * time.Minute: "59 minutes ago",
-		time.Hour: "1 hour ago", 47 * time.Hour: "47 hours ago", 2 * day: "2 days ago", 3 * day: "3 days ago",
+		-time.Second: "in the future", 0: "just now", 999 * time.Millisecond: "just now", 1500 * time.Millisecond: "1s ago", 50 * time.Second: "50s ago", time.Minute: "1m ago", 59*time.Minute + 59*time.Second: "59m ago",
+		time.Hour: "1h ago", 47 * time.Hour: "47h ago", 2 * day: "2d ago", 3*day + time.Hour: "3d ago",
 	} {
 		if got := view.Ago(now, now.Add(-d)); got != want {
 			t.Errorf("%s ago: %s, want %s", d, got, want)

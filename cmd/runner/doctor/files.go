@@ -14,6 +14,7 @@ import (
 	"prdrunner/checkpoint/store"
 	"prdrunner/checkpoint/text"
 	"prdrunner/cmd/runner/show"
+	"prdrunner/runner/view"
 )
 
 // The names of the checks of directories.
@@ -288,7 +289,7 @@ func (x *examination) traits(found traits, dir string) {
 		x.add(fileSystem, show.Problem, elsewhere, "it lacks %s", strings.Join(lacks, ", "))
 	case x.onNetwork(dir):
 	case found.skew != 0:
-		x.add(fileSystem, show.Warning, "set the clocks of both machines", "it dates files %s apart from this machine's clock", found.skew.Abs().Round(time.Second))
+		x.add(fileSystem, show.Warning, "set the clocks of both machines", "it dates files %s apart from this machine's clock", view.Duration(found.skew.Abs()))
 	default:
 		x.ok(fileSystem, "fsync, locks, hard links, rename; %s", strings.Join(notes, ", "))
 	}

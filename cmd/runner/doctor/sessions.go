@@ -12,6 +12,7 @@ import (
 	"prdrunner/cmd/runner/load"
 	"prdrunner/cmd/runner/show"
 	"prdrunner/runner/process"
+	"prdrunner/runner/view"
 )
 
 // clockSlack is how far a record may be in the future: two machines that share a state
@@ -143,7 +144,7 @@ func (x *examination) clock(newest time.Time) {
 		x.ok("clock", "%s", now.Format(time.RFC3339))
 	case ahead > clockSlack:
 		x.add("clock", show.Warning, "set the clock: `date` shows it; ages and retention are wrong until it has passed "+newest.Format(time.RFC3339),
-			"the newest record is %s in the future", ahead.Round(time.Second))
+			"the newest record is %s in the future", view.Duration(ahead))
 	default:
 		x.ok("clock", "%s, after the newest record", now.Format(time.RFC3339))
 	}

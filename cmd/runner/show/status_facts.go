@@ -74,7 +74,7 @@ func (s SessionStatus) addRunning(l *factList, now time.Time) {
 	for i, r := range s.Running {
 		running[i] = r.Name
 		if r.Since != nil && s.Owner != nil {
-			running[i] += " for " + view.Duration(now.Sub(*r.Since))
+			running[i] += " for " + view.Duration(now.Sub(*r.Since).Truncate(time.Second))
 		}
 	}
 	l.add("Running", strings.Join(running, ", "))
