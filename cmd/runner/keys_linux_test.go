@@ -153,3 +153,30 @@ func TestQuestionAfterKeys(t *testing.T) {
 		t.Errorf("the checkpoint that was made meanwhile is not after the answer:\n%s", shown)
 	}
 }
+
+// TestStopAtAQuestion: after Ctrl-Z and fg, an open question is below what the shell has shown, with what it is about, and
+// can be answered. One that goes on in the background is not shown before it is in the foreground.
+func TestStopAtAQuestion(t *testing.T) {
+	t.Parallel()
+	dir, x := startKeys(t)
+	write(t, dir, "go")
+	x.showing("Ship it?", "(l)ater:")
+	x.tmux("send-keys", "C-z")
+	x.showing("Stopped")
+	x.tmux("send-keys", "clear; fg", "Enter")
+	x.showing("runner build", "sign-off (release) waits for approval", "Ship it?", "(l)ater:")
+	x.once("(l)ater:")
+	x.tmux("send-keys", "C-z")
+	x.showing("Stopped")
+	x.tmux("send-keys", "clear; bg", "Enter")
+	x.tmux("send-keys", "echo in the; echo foreground", "Enter")
+	if shown := x.showing("in the\nforeground"); strings.Contains(shown, "Ship it?") {
+		t.Errorf("in the background, it asks:\n%s", shown)
+	}
+	x.tmux("send-keys", "fg", "Enter")
+	x.await("the question is there again", func(shown string) bool {
+		return strings.LastIndex(shown, "(l)ater:") > strings.LastIndex(shown, "foreground")
+	})
+	x.tmux("send-keys", "y", "Enter")
+	x.showing("(l)ater: y", "PRD-001 complete")
+}

@@ -33,8 +33,11 @@ type Terminal struct {
 	// it. nil: nothing can be forgotten.
 	Discard func()
 	// Ready waits until a line can be read without waiting, or ctx ends, so that a question that is given
-	// up leaves nothing behind that reads. nil: reading a line waits, and can't be given up.
-	Ready func(ctx context.Context) error
+	// up leaves nothing behind that reads. It calls again when this process has been stopped and has the terminal
+	// again, on which the shell has written since. nil: reading a line waits, and can't be given up.
+	Ready func(ctx context.Context, again func()) error
+
+	introduction string // what is above the question that is open
 }
 
 // Guide shows the work that the question of a gate is about. It reads what is on record. If something
@@ -99,7 +102,7 @@ func (t *Terminal) Proceed(ctx context.Context, s plan.Stale) (bool, error) {
 	defer t.hold()()
 	p := Page{color: t.color}
 	writeStale(&p, s)
-	t.printf("%s", p.Bytes())
+	defer t.introduce(p.String())()
 	return t.Confirm(ctx, "Continue?")
 }
 
@@ -143,7 +146,7 @@ func (t *Terminal) Approve(ctx context.Context, q runner.Question) (runner.Answe
 	}
 	defer t.interrupt()()
 	later := runner.Answer{Verdict: runner.Later, By: t.by}
-	t.introduce(q, facts)
+	defer t.introduce(t.introductionOf(q, facts))()
 	if len(q.Approvers) > 0 && !slices.Contains(q.Approvers, t.by.User) {
 		t.printf("Only %s can answer; %s cannot.\n", OneLine(strings.Join(q.Approvers, " or ")), OneLine(t.by.User))
 		t.sayLater(q)
@@ -188,7 +191,15 @@ func (t *Terminal) answer(ctx context.Context, q runner.Question, later runner.A
 	}
 }
 
-func (t *Terminal) introduce(q runner.Question, facts Painted) {
+// introduce prints what a question is about, and remembers it until the returned function is called, to show it again
+// with the question.
+func (t *Terminal) introduce(text string) (end func()) {
+	t.printf("%s", text)
+	t.introduction = text
+	return func() { t.introduction = "" }
+}
+
+func (t *Terminal) introductionOf(q runner.Question, facts Painted) string {
 	p := Page{color: t.color}
 	what := "waits for approval"
 	if q.Review {
@@ -197,7 +208,7 @@ func (t *Terminal) introduce(q runner.Question, facts Painted) {
 	p.Printf("\n%s %s %s\n", p.Paint(Yellow, "?"), p.Paint(Bold, q.Gate), what)
 	p.Paragraph("  ", q.Message)
 	p.Printf("%s", facts)
-	t.printf("%s", p.String())
+	return p.String()
 }
 
 // sayLater says how a question is answered that stays open.
@@ -253,7 +264,7 @@ func (t *Terminal) Resolve(ctx context.Context, undecided *runner.ConflictError)
 		p.Printf("  (k)eep    - take them as they are now\n")
 	}
 	p.Printf("  (f)ail    - stop here and change nothing\n")
-	t.printf("%s", p.String())
+	defer t.introduce(p.String())()
 	key, err := t.Choose(ctx, question, choices)
 	switch {
 	case errors.Is(err, ErrNoAnswer):
@@ -277,7 +288,7 @@ func (t *Terminal) Unwritten(ctx context.Context, problem string) (record.OnFail
 	p.Printf("  (r)etry - try again until it succeeds\n")
 	p.Printf("  (s)kip  - continue without it: what fails later can't be rolled back to here\n")
 	p.Printf("  (p)ause - let what runs finish, and stop\n")
-	t.printf("%s", p.String())
+	defer t.introduce(p.String())()
 	key, err := t.Choose(ctx, "Choice [r/s/p]: ", []Choice{{"r", "retry"}, {"s", "skip"}, {"p", "pause"}})
 	switch {
 	case errors.Is(err, ErrNoAnswer):
@@ -311,7 +322,8 @@ func (t *Terminal) printf(format string, args ...any) {
 
 func (t *Terminal) askLine(ctx context.Context, question string) (string, error) {
 	t.printf("%s", question)
-	answer, err := t.lines.readLine(ctx, t.Ready)
+	again := func() { t.printf("\r%s%s", t.introduction, question) }
+	answer, err := t.lines.readLine(ctx, t.Ready, again)
 	if err != nil {
 		fmt.Fprintln(t.out)
 		return "", err
@@ -332,7 +344,7 @@ type line struct {
 	err  error
 }
 
-func (l *lines) readLine(ctx context.Context, ready func(context.Context) error) (string, error) {
+func (l *lines) readLine(ctx context.Context, ready func(ctx context.Context, again func()) error, again func()) (string, error) {
 	if l.pending != nil {
 		select {
 		case got := <-l.pending:
@@ -344,7 +356,7 @@ func (l *lines) readLine(ctx context.Context, ready func(context.Context) error)
 		}
 	}
 	if ready != nil && l.pending == nil && l.in.Buffered() == 0 { // while a read goes on, l.in belongs to it
-		if err := ready(ctx); err != nil {
+		if err := ready(ctx, again); err != nil {
 			return "", err
 		}
 	}

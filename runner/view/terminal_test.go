@@ -168,7 +168,7 @@ func TestAnswerToAnEarlierQuestion(t *testing.T) {
 	in := reader{pr, make(chan struct{}, 8)}
 	term := terminal(in, io.Discard)
 	waits := 0
-	term.Ready = func(context.Context) error { waits++; return nil } // it can't wait
+	term.Ready = func(context.Context, func()) error { waits++; return nil } // it can't wait
 	gone := errors.New("answered from beside")
 	ctx, cancel := context.WithCancelCause(t.Context())
 	go func() {

@@ -19,7 +19,7 @@ func (e *Environment) Terminal() *view.Terminal {
 	t := view.NewTerminal(e.Stdin, e.Stderr.Raw, e.Actor(), e.Color(e.Stderr))
 	if f, ok := e.Stdin.(*os.File); ok {
 		t.Discard = func() { discardTyped(f) }
-		t.Ready = func(ctx context.Context) error { return awaitLine(ctx, f) }
+		t.Ready = func(ctx context.Context, again func()) error { return awaitLine(ctx, f, again) }
 	}
 	return t
 }
