@@ -55,7 +55,7 @@ func (p *Progress) Ahead() (phases []*Phase) {
 		if p.failed {
 			comes = comes && phase.Late
 		} else {
-			comes = comes && !phase.mourns
+			comes = comes && !phase.afterFailure
 		}
 		if comes {
 			phases = append(phases, phase)

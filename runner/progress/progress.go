@@ -54,11 +54,11 @@ type Phase struct {
 	Iteration int           // of a phase that repeats, from 2; 0 for the first
 	Counts
 
-	mourns bool // it runs only after a failure
-	passed bool // it is complete
-	broken bool // a gate of the phase itself has failed
-	steps  []*step
-	from   int // no workstream before it in steps is pending
+	afterFailure bool // it runs only after a failure
+	passed       bool // it is complete
+	broken       bool // a gate of the phase itself has failed
+	steps        []*step
+	from         int // no workstream before it in steps is pending
 }
 
 // Counts are numbers of workstreams.
@@ -123,7 +123,7 @@ func New(b runner.Beginning) *Progress {
 	for _, planned := range b.Plan.Phases {
 		phase := &Phase{
 			Name: planned.Name, Number: planned.Number,
-			Late: planned.RunOn != "" && planned.RunOn != pipeline.RunOnSucceeded, mourns: planned.RunOn == pipeline.RunOnFailed,
+			Late: planned.RunOn != "" && planned.RunOn != pipeline.RunOnSucceeded, afterFailure: planned.RunOn == pipeline.RunOnFailed,
 		}
 		p.phases = append(p.phases, phase)
 		for _, s := range planned.Steps {

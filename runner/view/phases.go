@@ -160,7 +160,7 @@ func (f *frame) addCounts(w *rowWriter, l phaseLine) {
 		style Style
 	}{
 		{l.counts.Failed, "failed", Red},
-		{l.counts.Allowed, "failed, " + string(Allowed), Yellow},
+		{l.counts.Allowed, "failed (" + string(Allowed) + ")", Yellow},
 		{l.counts.Running, "running", None},
 		{l.counts.Waiting, "to be tried again", Yellow},
 		{l.counts.Asking, "to be approved", Yellow},
