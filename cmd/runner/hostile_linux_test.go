@@ -255,7 +255,7 @@ func TestOnATerminalOnlyRunnersOwnStylesAreSent(t *testing.T) {
 	for name, args := range map[string][]string{
 		"plan":        {"plan", "PRD-001", "--resume"},
 		"build":       {"build", "PRD-001", "--resume", "--on-conflict", "keep", "--on-stale", "proceed", "--yes"},
-		"question":    {"build", "PRD-001"},
+		"question":    {"build", "PRD-001", "--resume"},
 		"conflict":    {"build", "PRD-001", "--resume", "--on-conflict", "fail", "--on-stale", "proceed", "--yes"},
 		"diff":        {"checkpoint", "diff", "PRD-001", "0", "workspace", "--files"},
 		"logs":        {"logs", "PRD-001"},
@@ -271,9 +271,8 @@ func TestOnATerminalOnlyRunnersOwnStylesAreSent(t *testing.T) {
 			p.write("broken.hcl", "a   = 1 # "+hostile+"\n")
 			s := startAtTerminal(t, p.command("runner", append([]string{"--log-level", "debug"}, args...)...))
 			if name == "question" {
-				s.expect("Is it fixed?")
-				s.expect("Choice [r/s/v/d/p]: ")
-				s.send(ctrlD)
+				s.expect("Is it fixed? Resume?")
+				s.send("n\n")
 			}
 			_ = s.cmd.Wait() // the exit code does not matter
 			<-s.closed

@@ -112,6 +112,13 @@ func (t *Terminal) Confirm(ctx context.Context, question string) (bool, error) {
 	return isYes(answer), err
 }
 
+// ConfirmYes asks as Confirm does, except that an empty line means yes. The end of the
+// input means no.
+func (t *Terminal) ConfirmYes(ctx context.Context, question string) (bool, error) {
+	answer, err := t.confirm(ctx, question+" [Y/n]: ")
+	return isYes(answer) || answer == "", err
+}
+
 // confirm returns the typed line, or "no" at the end of the input.
 func (t *Terminal) confirm(ctx context.Context, question string) (string, error) {
 	defer t.hold()()

@@ -1,6 +1,8 @@
 package view_test
 
 import (
+	"io"
+	"strings"
 	"testing"
 	"time"
 
@@ -37,6 +39,15 @@ func TestFormats(t *testing.T) {
 	for names, want := range map[[2]string]string{{"WS1", ""}: "WS1", {"WS1", "WS1"}: "WS1", {"WS1", "Database"}: "WS1: Database"} {
 		if got := view.Named(names[0], names[1]); got != want {
 			t.Errorf("%q: %s", names, got)
+		}
+	}
+}
+
+func TestConfirmYes(t *testing.T) {
+	t.Parallel()
+	for in, want := range map[string]bool{"\n": true, "y\n": true, "yes\n": true, "n\n": false, "later\n": false, "": false} {
+		if got, err := terminal(strings.NewReader(in), io.Discard).ConfirmYes(t.Context(), "Go on?"); err != nil || got != want {
+			t.Errorf("%q: %v, %v", in, got, err)
 		}
 	}
 }

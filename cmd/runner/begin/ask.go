@@ -154,7 +154,7 @@ func resumePrompt(st *state.State, plan *plan.Plan, now time.Time) string {
 	}
 	fmt.Fprintf(&b, "Progress: %s\n", show.Progress(st))
 	if st.Status == state.StatusFailed && st.Error != nil {
-		fmt.Fprintf(&b, "Failed: %s\nIs it fixed? Then (r)esume.\n", view.Summary(*st.Error))
+		fmt.Fprintf(&b, "Failed: %s\n", view.Summary(*st.Error))
 	}
 	fmt.Fprintf(&b, `
 Options:
@@ -182,6 +182,23 @@ func continueFrom(plan *plan.Plan) string {
 		return "Continue"
 	}
 	return "Continue from " + view.Beginning(plan)
+}
+
+// askFixed asks whether the cause of a session's failure has been fixed.
+func askFixed(ctx context.Context, person *view.Terminal, st *state.State) error {
+	message := "the reason is not on record"
+	if st.Error != nil {
+		message = view.Summary(*st.Error)
+	}
+	person.Say(fmt.Sprintf("%s failed: %s\n", st.PRD, message))
+	fixed, err := person.ConfirmYes(ctx, "Is it fixed? Resume?")
+	if err != nil {
+		return err
+	}
+	if !fixed {
+		return runner.ErrDeclined
+	}
+	return nil
 }
 
 // askKilled asks what to do with a session whose runner was killed.

@@ -407,11 +407,18 @@ func (s *Starter) undecided(what string) error {
 		fmt.Sprintf("`runner %s` resumes it, `runner %s` archives it and starts over", s.Command(" --resume"), s.Command(" --fresh")))
 }
 
-// resumeUnfinished decides for --resume of an unfinished session. It asks the user whether to start
-// over if the runner was killed. It never asks with --resume=auto or --yes.
+// resumeUnfinished decides for --resume of an unfinished session. It asks the user if
+// resuming may be a mistake. It never asks with --resume=auto or --yes.
 func (s *Starter) resumeUnfinished(ctx context.Context, st *state.State) (Start, error) {
 	decided := Start{resume: true}
-	if s.Person != nil && !s.Yes && s.Resume != ResumeAuto && st.Status != state.StatusFailed && st.WasKilled() {
+	if s.Person == nil || s.Yes || s.Resume == ResumeAuto {
+		s.printState(st)
+		return decided, nil
+	}
+	switch {
+	case st.Status == state.StatusFailed:
+		return decided, askFixed(ctx, s.Person, st)
+	case st.WasKilled():
 		choice, err := askKilled(ctx, s.Person, st)
 		return Start{resume: choice == choiceResume, Fresh: choice == choiceFresh, NoCache: choice == choiceFresh}, err
 	}

@@ -184,8 +184,8 @@ func TestBegin(t *testing.T) {
 		{name: "failed, --resume", before: failed, wish: resume, want: Start{resume: true}, said: "PRD-001 failed: w: no luck; resuming\n", hooks: 1},
 		{name: "failed, --resume=auto at a terminal", before: failed, wish: both(auto, typing("")), want: Start{resume: true}, said: "PRD-001 failed: w: no luck; resuming\n", hooks: 1},
 		{name: "failed, --resume --yes at a terminal", before: failed, wish: both(both(resume, yes), typing("")), want: Start{resume: true}, said: "PRD-001 failed: w: no luck; resuming\n", hooks: 1},
-		{name: "failed, --resume at a terminal", before: failed, wish: both(resume, typing("")), want: Start{resume: true}, said: "PRD-001 failed: w: no luck; resuming\n", hooks: 1},
-		{name: "failed, resumed at the prompt", before: failed, wish: typing("r\n"), want: Start{resume: true}, hooks: 1},
+		{name: "failed, and fixed", before: failed, wish: both(resume, typing("\n")), want: Start{resume: true}, hooks: 1},
+		{name: "failed, and not fixed", before: failed, wish: both(resume, typing("n\n")), told: runner.ErrDeclined.Error(), hooks: 1},
 
 		{name: "killed, --resume", before: killed, wish: resume, want: Start{resume: true}, said: "PRD-001 was killed: how its run ended is not on record; resuming\n", hooks: 1},
 		{name: "killed, continued", before: killed, wish: both(resume, typing("c\n")), want: Start{resume: true}, hooks: 1},
@@ -603,7 +603,7 @@ func TestResumePrompt(t *testing.T) {
 		not     []string
 	}{
 		{bare, nil, []string{"Found existing checkpoint for \"PRD-001\"\nCreated: 2025-12-11 10:00:00 (", "(r)esume - Continue\n"}, []string{failed, found}},
-		{full, &plan.Plan{}, []string{`for "Cashier"`, found, "Failed: no luck\nIs it fixed? Then (r)esume.\n", "(r)esume - Continue from "}, nil},
+		{full, &plan.Plan{}, []string{`for "Cashier"`, found, "Failed: no luck\n", "(r)esume - Continue from "}, nil},
 		{unknown, nil, nil, []string{failed}},
 		{paused, nil, nil, []string{failed}},
 	} {
@@ -617,6 +617,18 @@ func TestResumePrompt(t *testing.T) {
 			if strings.Contains(got, part) {
 				t.Errorf("%q in %s", part, got)
 			}
+		}
+	}
+}
+
+// TestAskFixed: the user sees why the session failed, as far as that is on record.
+func TestAskFixed(t *testing.T) {
+	t.Parallel()
+	for want, failure := range map[string]*state.Failure{"PRD-001 failed: the reason is not on record\n": nil, "PRD-001 failed: no luck\n": {Message: "no luck"}} {
+		p := newPlace(t, nil)
+		shown := p.person("\n")
+		if err := askFixed(t.Context(), p.s.Person, &state.State{PRD: prd, Error: failure}); err != nil || !strings.Contains(shown.String(), want) {
+			t.Errorf("%v, it shows %q, want %q", err, shown.String(), want)
 		}
 	}
 }
