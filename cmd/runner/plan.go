@@ -141,7 +141,7 @@ func planRollback(ctx context.Context, p *preview, o planOptions) error {
 
 // printPlan prints a plan for people, and what to type next.
 func printPlan(env *cli.Environment, setup *load.Setup, st *state.State, plan *plan.Plan, o planOptions) error {
-	shown := view.PlanOptions{Color: env.Color(env.Stdout), All: o.command + " --all", Neutral: env.Neutral}
+	shown := view.PlanOptions{Color: env.Color(env.Stdout), Columns: env.Stdout.Width(), All: o.command + " --all", Neutral: env.Neutral}
 	if !o.all {
 		shown.Rows = env.Rows(env.Stdout)
 	}

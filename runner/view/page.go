@@ -30,6 +30,10 @@ type Painted string
 // except Painted ones.
 type Page struct {
 	bytes.Buffer
+	// Columns is the width of the terminal that shows the page. Rows of tables that are wider are divided
+	// at spaces. 0: rows may have any width.
+	Columns int
+
 	color   bool
 	neutral func(string) string // for a CI system; nil: it stays as it is
 }
@@ -95,7 +99,7 @@ type Cell struct {
 const gap = "  "
 
 // Table adds rows whose columns begin below each other. Empty cells at the end of a row are left
-// out.
+// out. What does not fit into a row goes on below its last column, if there is room.
 func (p *Page) Table(indent string, rows [][]Cell) {
 	var widths []int
 	for _, row := range rows {
@@ -110,16 +114,19 @@ func (p *Page) Table(indent string, rows [][]Cell) {
 		for len(row) > 0 && row[len(row)-1].Text == "" {
 			row = row[:len(row)-1]
 		}
-		p.WriteString(indent)
+		line, last := indent, 0
 		for i, c := range row {
 			if i > 0 {
-				p.WriteString(gap)
+				line += gap
 			}
-			p.WriteString(string(p.Paint(c.Style, c.Text)))
+			last = painted(line)
+			line += string(p.Paint(c.Style, c.Text))
 			if i < len(row)-1 {
-				p.WriteString(strings.Repeat(" ", widths[i]-displaywidth.String(p.oneLine(c.Text))))
+				line += strings.Repeat(" ", widths[i]-displaywidth.String(p.oneLine(c.Text)))
 			}
 		}
-		p.WriteByte('\n')
+		for _, part := range wrapLine(line, p.Columns, last) {
+			p.WriteString(part + "\n")
+		}
 	}
 }

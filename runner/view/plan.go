@@ -14,8 +14,10 @@ import (
 // PlanOptions says how a plan is shown.
 type PlanOptions struct {
 	Color bool
-	Rows  int    // of the screen; a plan with more has what is kept or skipped as counts. 0: it shows all
-	All   string // the command that shows all
+	// Columns is the width of the terminal, as in Page.
+	Columns int
+	Rows    int    // of the screen; a plan with more has what is kept or skipped as counts. 0: it shows all
+	All     string // the command that shows all
 	// Neutral removes the commands of a CI system from a text. nil: texts are printed unchanged.
 	Neutral func(text string) string
 }
@@ -23,7 +25,7 @@ type PlanOptions struct {
 // WritePlan prints a plan: every step with its decision and reason, the changes, and the
 // counts.
 func WritePlan(w io.Writer, plan *plan.Plan, o PlanOptions) error {
-	p := Page{color: o.Color, neutral: o.Neutral}
+	p := Page{Columns: o.Columns, color: o.Color, neutral: o.Neutral}
 	writePlan(&p, plan, nil)
 	if o.Rows > 0 && bytes.Count(p.Bytes(), []byte("\n")) > o.Rows {
 		p.Reset()

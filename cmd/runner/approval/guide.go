@@ -65,7 +65,7 @@ func (g Guide) show(q runner.Question, write func(Reader, *state.Gate, io.Writer
 	}
 	var text bytes.Buffer
 	screen := show.NewScreen(&text)
-	screen.Color = g.Env.Color(g.Env.Stderr)
+	screen.Color, screen.Columns = g.Env.Color(g.Env.Stderr), g.Env.Stderr.Columns
 	if err == nil {
 		r := g.Reader
 		r.State = snap.State

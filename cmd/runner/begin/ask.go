@@ -52,7 +52,7 @@ func (s *Starter) askUser(ctx context.Context, snap *checkpoint.Snapshot) (Start
 			if planErr != nil {
 				return Start{}, Explain(s.Env, snap.State, s.PRD, s.Command, planErr)
 			}
-			if err := view.WritePlan(s.Env.Stderr.Raw, plan, view.PlanOptions{Color: s.Env.Color(s.Env.Stderr)}); err != nil {
+			if err := view.WritePlan(s.Env.Stderr.Raw, plan, view.PlanOptions{Color: s.Env.Color(s.Env.Stderr), Columns: s.Env.Stderr.Width()}); err != nil {
 				return Start{}, err
 			}
 		}

@@ -88,7 +88,7 @@ type Options struct {
 
 // ThisProcess returns the environment of this process.
 func ThisProcess() *Environment {
-	return &Environment{
+	e := &Environment{
 		Args:       os.Args[1:],
 		Environ:    os.Environ(),
 		Stdin:      os.Stdin,
@@ -99,6 +99,15 @@ func ThisProcess() *Environment {
 		Executable: os.Executable,
 		Abs:        filepath.Abs,
 	}
+	for _, s := range []*show.Screen{e.Stdout, e.Stderr} {
+		s.Columns = func() int {
+			if !e.IsTerminal(s) {
+				return 0
+			}
+			return e.Width(s)
+		}
+	}
+	return e
 }
 
 // Warn records a warning. Warnings are printed after the result of the command, which

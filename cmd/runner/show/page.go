@@ -24,8 +24,12 @@ type page struct {
 // newPage returns an empty page that end writes to w. It has colours if w is a Screen that has.
 func newPage(w io.Writer) *page {
 	p := &page{Page: view.NewPage(false, nil), to: w}
-	if s, ok := w.(*Screen); ok && s.Color {
+	s, ok := w.(*Screen)
+	if ok && s.Color {
 		p.Page = view.NewPage(true, s.neutralizer())
+	}
+	if ok {
+		p.Columns = s.Width()
 	}
 	p.clean = view.NewRevealer(&p.Buffer)
 	return p
@@ -68,13 +72,24 @@ func (p *page) factsBelow(indent string, list ...fact) {
 // heading begins a section.
 func (p *page) heading(text string) { p.Printf("\n%s\n", p.Paint(view.Bold, text+":")) }
 
-// commands lists commands to type next, each with its purpose.
+// commands lists commands to type next, each with its purpose, which stands below if there is no
+// room beside the commands.
 func (p *page) commands(cmdline advice.CommandLine, list ...advice.Suggestion) {
 	rows := make([][]view.Cell, len(list))
+	commands, purposes := 0, 0 // their widths
 	for i, s := range list {
-		rows[i] = []view.Cell{{Text: cmdline.Command(s.Command)}, {Text: s.Purpose, Style: view.Dim}}
+		command := cmdline.Command(s.Command)
+		rows[i] = []view.Cell{{Text: command}, {Text: s.Purpose, Style: view.Dim}}
+		commands, purposes = max(commands, displaywidth.String(command)), max(purposes, displaywidth.String(s.Purpose))
 	}
-	p.Table("  ", rows)
+	if p.Columns <= 0 || 2+commands+2+purposes <= p.Columns {
+		p.Table("  ", rows)
+		return
+	}
+	for _, row := range rows {
+		p.Command("  ", row[0].Text)
+		p.Table("      ", [][]view.Cell{row[1:]})
+	}
 }
 
 // styleOfMark returns the style of a text that begins with a mark.

@@ -17,6 +17,8 @@ import (
 type Screen struct {
 	Raw   io.Writer
 	Color bool // answers are written with colours
+	// Columns returns the width of the terminal, 0 if the screen is none. nil: it is none.
+	Columns func() int
 
 	mu      sync.Mutex
 	hold    func() (release func()) // nil: nothing on the screen changes
@@ -24,6 +26,14 @@ type Screen struct {
 	cleaner *view.Cleaner
 	neutral func(line string) string // nil: lines stay as they are
 	written bool                     // something was written with Write
+}
+
+// Width returns the width of the terminal, 0 if the screen is none.
+func (s *Screen) Width() int {
+	if s.Columns == nil {
+		return 0
+	}
+	return s.Columns()
 }
 
 // NewScreen returns a screen that writes to raw.

@@ -63,7 +63,7 @@ func (s SessionStatus) page(w io.Writer, cmdline advice.CommandLine, o StatusOpt
 	if len(s.Next) > 0 {
 		p.heading("Next")
 		for _, n := range s.Next {
-			p.Printf("  %s\n", n)
+			p.Command("  ", string(n))
 		}
 	}
 	return p

@@ -1,0 +1,33 @@
+package show
+
+import (
+	"bytes"
+	"testing"
+
+	"prdrunner/cmd/runner/advice"
+	"prdrunner/runner/view"
+)
+
+// TestNarrowTerminal holds that a page divides its lines at spaces, and commands so that a shell takes them.
+func TestNarrowTerminal(t *testing.T) {
+	t.Parallel()
+	for columns, want := range map[int]string{
+		0: "  Files:  1 added, 2 modified since CP-1 (before one began)\n" +
+			"  runner checkpoint diff PRD-001 CP-init-20261129T024152Z workspace --files  the whole difference\n  runner outputs PRD-001                                                     outputs and metrics\n",
+		100: "  Files:  1 added, 2 modified since CP-1 (before one began)\n" +
+			"  runner checkpoint diff PRD-001 CP-init-20261129T024152Z workspace --files  the whole difference\n  runner outputs PRD-001                                                     outputs and metrics\n",
+		50: "  Files:  1 added, 2 modified since CP-1 (before\n          one began)\n" +
+			"  runner checkpoint diff PRD-001 \\\n    CP-init-20261129T024152Z workspace --files\n      the whole difference\n  runner outputs PRD-001\n      outputs and metrics\n",
+	} {
+		var out bytes.Buffer
+		screen := NewScreen(&out)
+		screen.Columns = func() int { return columns }
+		p := newPage(screen)
+		p.facts(fact{"Files", "1 added, 2 modified since CP-1 (before one began)", view.None})
+		p.commands(advice.CommandLine{},
+			advice.Suggest("checkpoint diff PRD-001 CP-init-20261129T024152Z workspace --files", "the whole difference"), advice.Suggest("outputs PRD-001", "outputs and metrics"))
+		if err := p.end(); err != nil || out.String() != want {
+			t.Errorf("%d columns (%v):\n%s\nwant:\n%s", columns, err, out.String(), want)
+		}
+	}
+}
