@@ -9,7 +9,7 @@ import (
 
 // minHang is how many columns must be left below the last column of a table, or what is wrapped there
 // goes further to the left.
-const minHang = 24
+const minHang = 12
 
 // wrapLine divides a line that is wider than some columns at spaces. The lines after the first begin with hang
 // spaces. Only a word that is wider than a line is divided itself. The text may be painted.
