@@ -79,7 +79,7 @@ func TestTraits(t *testing.T) {
 		"no symbolic links":                               {symlink: broken},
 		"upper and lower case are the same":               {foldsCase: true},
 		"copies share blocks":                             {clones: true},
-		"it dates files 1h apart":                     {skew: -time.Hour},
+		"it dates files 1h apart":                         {skew: -time.Hour},
 		"fsync, locks, hard links, rename; upper and low": {},
 	} {
 		x := examining(time.Now())
