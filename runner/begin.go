@@ -242,7 +242,7 @@ func (op *opening) startSession() error {
 	e := state.SessionStarted{
 		FormatVersion: state.FormatVersion, Session: uuid.NewString(), PRD: l.pipeline.ID, Title: l.pipeline.Title, Type: l.pipeline.Type,
 		Pipeline: l.opts.pipelineRef(), Document: l.facts.Document, Issue: l.facts.Issue, Git: l.git, Shape: plan.ShapeOf(l.pipeline), Sensitive: l.pipeline.Sensitive(), Variables: l.opts.recordableVariables(),
-		Acts: l.facts.Acts, Caller: l.opts.Caller, By: l.opts.By, Version: l.opts.Version,
+		Acts: l.facts.Acts, Caller: l.opts.Caller, Settings: l.opts.runSettings(), By: l.opts.By, Version: l.opts.Version,
 	}
 	if l.opts.Imported != nil {
 		e.Imported = &l.opts.Imported.Document
@@ -307,7 +307,7 @@ func (op *opening) recordResumed() {
 	l := op.loop
 	st := l.session.State()
 	e := state.SessionResumed{
-		Pipeline: l.opts.pipelineRef(), Document: l.facts.Document, Issue: l.facts.Issue, Git: l.git, Sensitive: l.pipeline.Sensitive(), Variables: l.opts.recordableVariables(), By: l.opts.By, Version: l.opts.Version,
+		Pipeline: l.opts.pipelineRef(), Document: l.facts.Document, Issue: l.facts.Issue, Git: l.git, Sensitive: l.pipeline.Sensitive(), Variables: l.opts.recordableVariables(), Settings: l.opts.runSettings(), By: l.opts.By, Version: l.opts.Version,
 	}
 	if st.Title != l.pipeline.Title {
 		e.Title = l.pipeline.Title
@@ -410,6 +410,11 @@ func (op *opening) invalidate(s plan.Step) {
 // pipelineRef returns the path of the pipeline's file in the workspace, and its digest.
 func (o Options) pipelineRef() state.FileRef {
 	return state.FileRef{Path: state.Text(findings.Relative(o.Pipeline.Source, o.Workspace, "")), Digest: o.Pipeline.Digest}
+}
+
+// runSettings returns how the run works.
+func (o Options) runSettings() *state.RunSettings {
+	return &state.RunSettings{Parallel: o.Parallel, KeepGoing: o.KeepGoing, PauseAtGates: o.PauseAtGates}
 }
 
 // recordRepeats records the workstreams that --repeat names. It does so before anything

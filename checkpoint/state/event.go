@@ -81,8 +81,16 @@ type SessionStarted struct {
 	From          *State                      `json:"from,omitempty"`      // the complete session it goes on from, without its history
 	Captured      map[string]ledger.Knowledge `json:"captured,omitempty"`  // knowledge that was captured in earlier sessions
 	Trace         string                      `json:"trace,omitempty"`     // the root span of the run, as a traceparent of W3C Trace Context; "": it is not traced
+	Settings      *RunSettings                `json:"settings,omitempty"`  // how the run was asked to work
 	By            Actor                       `json:"by"`
 	Version       string                      `json:"version"` // of the runner
+}
+
+// RunSettings say how a run works, for those that watch it. No decision depends on what is on record of them.
+type RunSettings struct {
+	Parallel     int  `json:"parallel"`                 // how many processes run at once at most
+	KeepGoing    bool `json:"keep_going,omitempty"`     // after a failure, what does not depend on it continues
+	PauseAtGates bool `json:"pause_at_gates,omitempty"` // the run stops for a person at every gate that has passed
 }
 
 // SessionResumed goes on with a session. Shape is present when the pipeline
@@ -97,6 +105,7 @@ type SessionResumed struct {
 	Sensitive []string          `json:"sensitive,omitempty"` // variables whose values must stay secret
 	Variables map[string]string `json:"variables,omitempty"` // the values that were given for others, as JSON
 	Trace     string            `json:"trace,omitempty"`     // as in SessionStarted
+	Settings  *RunSettings      `json:"settings,omitempty"`
 	By        Actor             `json:"by"`
 	Version   string            `json:"version"`
 }

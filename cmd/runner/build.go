@@ -486,7 +486,7 @@ func (b *build) newView() (shown view.View, restore func()) {
 		Verbose:   b.options.verbose,
 		Stream:    b.streams(),
 		Heartbeat: b.heartbeat(),
-		Typical:   b.typicalTimes,
+		Typical:   load.TypicalTimes(b.Store, b.Pipeline.ID),
 		Markup:    b.markup(),
 	}), screen.Close
 }

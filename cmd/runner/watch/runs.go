@@ -68,6 +68,7 @@ type sessionRun struct {
 	prd     string
 	began   time.Time
 	shown   runner.Beginning
+	given   map[string]string // the values of variables, as JSON
 	commits []state.Commit
 	failed  []state.Failure
 	over    bool          // its end is on record
@@ -83,10 +84,39 @@ func beginning(st *state.State) runner.Beginning {
 		planned := plan.Phase{Name: phase.Name, Title: phase.Title, Number: i + 1}
 		for _, w := range phase.Workstreams {
 			planned.Steps = append(planned.Steps, plan.Step{Kind: plan.WorkstreamStep, Name: w.Name, Title: w.Title, Decision: decision(w), Failed: w.FailureAllowed()})
+			if decision(w) == plan.Run {
+				planned.Steps = append(planned.Steps, gateSteps(w.Gates)...)
+			}
 		}
+		planned.Steps = append(planned.Steps, gateSteps(phase.Gates)...)
 		p.Phases = append(p.Phases, planned)
 	}
 	return runner.Beginning{PRD: st.PRD, Title: st.Title, Session: st.Session, Plan: p}
+}
+
+// gateSteps returns the steps of gates: a run leaves those alone that have passed, unless a later event says that they
+// are judged again.
+func gateSteps(gates []*state.Gate) (steps []plan.Step) {
+	for _, g := range gates {
+		s := plan.Step{Kind: plan.GateStep, Name: g.Label, Decision: plan.Run}
+		switch g.Status {
+		case state.Passed:
+			s.Decision = plan.Reuse
+		case state.Skipped:
+			s.Decision = plan.Skipped
+		default:
+		}
+		steps = append(steps, s)
+	}
+	return steps
+}
+
+// set takes note of how the run works.
+func (r *sessionRun) set(s *state.RunSettings, variables map[string]string) {
+	r.given = variables
+	if s != nil {
+		r.shown.Parallel, r.shown.KeepGoing, r.shown.PauseAtGates = s.Parallel, s.KeepGoing, s.PauseAtGates
+	}
 }
 
 // decision returns what a run does with a workstream as far as the state tells: it leaves alone what is
@@ -109,6 +139,10 @@ func (r *sessionRun) add(c state.Commit) {
 	}
 	for _, e := range c.Events {
 		switch e := e.(type) {
+		case state.SessionStarted:
+			r.set(e.Settings, e.Variables)
+		case state.SessionResumed:
+			r.set(e.Settings, e.Variables)
 		case state.WorkstreamFailed:
 			if !e.Allowed {
 				r.addFailure(e.Error)

@@ -91,3 +91,32 @@ func TestFailuresThatPassed(t *testing.T) {
 		}
 	}
 }
+
+// TestHowRunsWork: each run has its own settings and values on record, and a gate that has passed is left alone.
+func TestHowRunsWork(t *testing.T) {
+	t.Parallel()
+	begins := started()
+	first := begins[0].(state.SessionStarted)
+	first.Settings, first.Variables = &state.RunSettings{Parallel: 3, PauseAtGates: true}, map[string]string{"who": `"me"`}
+	first.Shape.Phases[0].Gates = []string{"sign", "vet"}
+	r := journalOf(t,
+		[]state.Event{first},
+		[]state.Event{state.PhaseStarted{Phase: "one"}, state.GateStarted{Gate: "vet (one)", Attempt: 1}, state.GatePassed{Verdict: state.Verdict{Gate: "vet (one)"}}},
+		[]state.Event{state.SessionPaused{}},
+		[]state.Event{state.SessionResumed{Settings: &state.RunSettings{Parallel: 5, KeepGoing: true}}},
+	)
+	one, two := r.all[0], r.all[1]
+	if b := one.shown; b.Parallel != 3 || b.KeepGoing || !b.PauseAtGates || one.given["who"] != `"me"` {
+		t.Errorf("the first run has %+v with %v", b, one.given)
+	}
+	if b := two.shown; b.Parallel != 5 || !b.KeepGoing || b.PauseAtGates || len(two.given) != 0 {
+		t.Errorf("the second run has %+v with %v", b, two.given)
+	}
+	decisions := map[string]plan.Decision{}
+	for _, s := range two.shown.Plan.Phases[0].Steps {
+		decisions[s.Name] = s.Decision
+	}
+	if decisions["sign (one)"] != plan.Run || decisions["vet (one)"] != plan.Reuse {
+		t.Errorf("the second run begins with %v", decisions)
+	}
+}

@@ -42,7 +42,9 @@ func NewCommand(env *cli.Environment) *cobra.Command {
 		Short: "Show the run of another process until it ends",
 		Long: `Show a run that another process carries out, as its own build shows it: live on a
 terminal, otherwise a line for each thing that happens. What was done before is said
-in one line. --all shows all of it, and the earlier runs of the session.
+in one line. --all shows all of it, and the earlier runs of the session. What waits
+for what, and how long the run still takes, is shown if the files of the pipeline are
+as the run read them.
 
 watch ends when the run ends, also when it pauses or fails; it does not wait for the
 next one. If no run is on, it shows the last one and how it ended. Watch changes
@@ -128,6 +130,10 @@ func (w *watcher) showLast(ctx context.Context, on bool) error {
 		screen := w.env.LiveTerminal(w.env.Stdout)
 		defer screen.Close()
 		o.Size, o.Control, o.Heartbeat = screen.Size, screen.Control, w.heartbeat()
+		if w.planned() && r.shown.Parallel > 0 {
+			o.Typical = load.TypicalTimes(w.store, w.o.prd)
+			load.AddPipeline(w.env, w.runs.state(), r.given, &r.shown)
+		}
 	}
 	v := w.newView(o)
 	defer v.Close()

@@ -1,0 +1,54 @@
+package load
+
+import (
+	"encoding/json"
+
+	"prdrunner/checkpoint/state"
+	"prdrunner/cmd/runner/cli"
+	"prdrunner/pipeline"
+	"prdrunner/runner"
+)
+
+// AddPipeline completes what is known of a run of a session with its pipeline, where recordedPipeline knows that.
+func AddPipeline(env *cli.Environment, st *state.State, variables map[string]string, b *runner.Beginning) {
+	p := recordedPipeline(env, st, variables)
+	if p == nil {
+		return
+	}
+	b.Pipeline = func() *pipeline.Pipeline { return p }
+	for i := range b.Plan.Phases {
+		if i < len(p.Phases) {
+			b.Plan.Phases[i].RunOn = p.Phases[i].RunOn
+		}
+	}
+}
+
+// recordedPipeline returns the pipeline that a run of a session was given, with the values of variables that the run
+// has on record. It returns nil if that is not what the files in the workspace say now, or if it can't be known: the
+// value of a variable is secret, or another pipeline calls this one.
+func recordedPipeline(env *cli.Environment, st *state.State, variables map[string]string) *pipeline.Pipeline {
+	cfg, err := env.LoadConfig()
+	file := SessionFile(env, st)
+	if err != nil || file == "" || st.Caller != nil {
+		return nil
+	}
+	ref := PipelineRef{PRD: st.PRD, File: file}
+	for name, value := range variables {
+		var text string
+		if json.Unmarshal([]byte(value), &text) != nil {
+			text = value // no string, which is the same as an expression
+		}
+		ref.Vars = append(ref.Vars, name+"="+text)
+	}
+	p, err := EvaluatedPipeline(env, cfg, ref)
+	if err != nil || p.Digest != st.Pipeline.Digest {
+		return nil
+	}
+	given := p.Given()
+	for name, value := range variables {
+		if given[name] != value {
+			return nil
+		}
+	}
+	return p
+}
