@@ -123,6 +123,7 @@ func TestApprovals(t *testing.T) {
 	t.Parallel()
 	one := []state.Event{state.PhaseStarted{Phase: "one"}, state.WorkstreamStarted{Workstream: "a", Attempt: 1}}
 	look, sign := state.Verdict{Gate: "look (a)"}, state.Verdict{Gate: "sign (one)"}
+	shape := state.Shape{Phases: []state.PhaseShape{{Name: "one", Workstreams: []state.WorkstreamShape{{Name: "a"}}}}}
 	with := func(more ...state.Event) []state.Event { return append(append([]state.Event(nil), one...), more...) }
 	for name, test := range map[string]struct {
 		events []state.Event
@@ -140,6 +141,7 @@ func TestApprovals(t *testing.T) {
 		"both are answered":          {with(state.GateSkipped{Gate: "look (a)"}, state.GateApproved{Verdict: sign}), nil, " 0"},
 		"one was answered before":    {one, []string{"sign (one)"}, "look (a) 1"},
 		"another phase":              {with(state.PhaseCompleted{Phase: "one"}, state.PhaseStarted{Phase: "two"}), nil, " 0"},
+		"the phase is expanded":      {with(state.GateApproved{Verdict: sign}, state.PhaseExpanded{Phase: "one", Shape: shape}), nil, "look (a) 1"},
 		"the phase is repeated":      {with(state.GateApproved{Verdict: sign}, state.PhaseRepeated{Phase: "one", Iteration: 2}), nil, "look (a) 2"},
 	} {
 		_, p := phased(t, test.done...)
