@@ -371,7 +371,7 @@ func TestApprovalPromptShowsWhatIsJudged(t *testing.T) {
 	}
 	s := atTerminal(t, dir, "build", "PRD-001")
 	for _, text := range []string{
-		"sign-off (two) waits for approval", "Ship it?", "Files:", "1 added, 1 modified, +101 −0 lines since CP-one-", "(before two began)",
+		"sign-off (two) waits for approval", "Ship it?", "Files:", "1 added, 1 modified, +101 −0 lines since", "CP-one-", "(before two began)",
 		"Metrics:", "coverage 84.5", "Gates:", "there (WS2) passed", asks,
 	} {
 		s.expect(text)

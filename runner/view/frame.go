@@ -325,13 +325,13 @@ func (f *frame) activeRow(a progress.Active) stepRow {
 	case progress.Asking:
 		r.mark, r.style = "?", Yellow
 		r.details = append(r.details, "waits for approval")
-		r.output = a.Message
+		r.output = FirstLine(a.Message)
 	case progress.Retrying:
 		r.mark, r.style, r.clock = "↻", Yellow, "in "+clock(a.Until.Sub(f.now)+time.Second-1)
 		if !a.Until.After(f.now) {
 			r.clock = "next" // it waits for a slot
 		}
-		r.output = a.Message
+		r.output = FirstLine(a.Message)
 	case progress.Judging:
 		r.details = append(r.details, "is being judged")
 		r.output = f.lastLine(a)

@@ -64,7 +64,7 @@ func frames() map[string][][]state.Event {
 		"attention": {{phase}, started("fetch", long, `package["p1"]`), {
 			state.WorkstreamAttemptFailed{Workstream: "fetch", Attempt: 1, Error: failure, RetryInMS: 8500},
 			state.WorkstreamFailed{Workstream: `package["p1"]`, Error: failure},
-			state.GateAsked{Verdict: state.Verdict{Gate: "ready (build)"}, Message: "Ship it?"},
+			state.GateAsked{Verdict: state.Verdict{Gate: "ready (build)"}, Message: "Ship it?\nThink first."},
 		}},
 		"judged":   {{phase}, started("fetch"), {state.WorkstreamSucceeded{Workstream: "fetch"}, state.GateStarted{Gate: "vet (fetch)", Attempt: 1}}},
 		"review":   {{state.ReviewStarted{Attempt: 2, Max: 3, Run: 4}}},
