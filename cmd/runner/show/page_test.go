@@ -31,3 +31,26 @@ func TestNarrowTerminal(t *testing.T) {
 		}
 	}
 }
+
+// TestDifferenceOfJudged holds that the command of a difference can be typed as it is shown on a narrow terminal.
+func TestDifferenceOfJudged(t *testing.T) {
+	t.Parallel()
+	const difference = "runner checkpoint diff PRD-001 CP-init-20261129T024152Z workspace --files"
+	files := FilesSince{Checkpoint: "CP-1", Before: "before one began", Counts: &ChangeCounts{Added: 1}, Difference: difference}
+	for columns, want := range map[int]string{
+		0:  "  Files:       1 added since CP-1 (before one began)\n  Difference:  " + difference + "\n",
+		88: "  Files:       1 added since CP-1 (before one began)\n  Difference:  " + difference + "\n",
+		87: "  Files:  1 added since CP-1 (before one began)\n  Difference:\n    " + difference + "\n",
+		50: "  Files:  1 added since CP-1 (before one began)\n" +
+			"  Difference:\n    runner checkpoint diff PRD-001 \\\n      CP-init-20261129T024152Z workspace --files\n",
+	} {
+		var out bytes.Buffer
+		screen := NewScreen(&out)
+		screen.Columns = func() int { return columns }
+		p := newPage(screen)
+		p.judged("  ", &Judged{Files: files})
+		if err := p.end(); err != nil || out.String() != want {
+			t.Errorf("%d columns (%v):\n%s\nwant:\n%s", columns, err, out.String(), want)
+		}
+	}
+}

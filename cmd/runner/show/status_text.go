@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/clipperhouse/displaywidth"
+
 	"prdrunner/checkpoint/disk"
 	"prdrunner/checkpoint/state"
 	"prdrunner/cmd/runner/advice"
@@ -77,17 +79,24 @@ func (p *page) waiting(heading string, gates []waitingGate, now time.Time) {
 	for _, q := range gates {
 		p.Printf("  %s\n", p.Paint(view.Yellow, q.describe(now)))
 		p.Paragraph("    ", q.longMessage())
-		p.factsBelow("    ", q.judgedFacts()...)
+		if q.Judged != nil {
+			p.judged("    ", q.Judged)
+		}
 	}
 }
 
-// judgedFacts returns what a person judges who answers the gate, and the command that shows the
-// difference.
-func (q waitingGate) judgedFacts() []fact {
-	if q.Judged == nil {
-		return nil
+// judged shows what a person judges who answers the gate, and the command that shows the difference.
+func (p *page) judged(indent string, j *Judged) {
+	facts, name, command := j.facts(), "Difference", string(j.Files.Difference)
+	if width := displaywidth.String(indent + name + ":  " + command); p.Columns <= 0 || width <= p.Columns {
+		p.factsBelow(indent, append(facts, fact{name, command, view.None})...)
+		return
 	}
-	return append(q.Judged.facts(), fact{"Difference", string(q.Judged.Files.Difference), view.None})
+	p.factsBelow(indent, facts...)
+	if command != "" {
+		p.Printf("%s%s:\n", indent, name)
+		p.Command(indent+"  ", command)
+	}
 }
 
 // StatusTable shows a table of all sessions.
