@@ -208,11 +208,17 @@ func (v *plain) printGate(at time.Time, e state.Event) {
 	case state.GateAsked:
 		v.printAsked(e)
 	case state.GateApproved:
-		v.printDone("  ", e.Gate+" approved"+byWhom(e.By), "", string(e.Comment), givenInputs(e.Inputs))
+		comment, below := besideOrBelow(e.Comment)
+		v.printDone("  ", e.Gate+" approved"+byWhom(e.By), "", comment, givenInputs(e.Inputs))
+		v.page.Paragraph("      ", below)
 	case state.GateRejected:
-		v.printLine("  ", v.page.Paint(Red, "✗"), e.Gate+" rejected"+byWhom(e.By), "", string(e.Reason), givenInputs(e.Inputs), runAgain(e.To))
+		reason, below := besideOrBelow(e.Reason)
+		v.printLine("  ", v.page.Paint(Red, "✗"), e.Gate+" rejected"+byWhom(e.By), "", reason, givenInputs(e.Inputs), runAgain(e.To))
+		v.page.Paragraph("      ", below)
 	case state.GateReviewed:
-		v.printDone("  ", e.Gate+" reviewed"+byWhom(e.By), "", string(e.Comment))
+		comment, below := besideOrBelow(e.Comment)
+		v.printDone("  ", e.Gate+" reviewed"+byWhom(e.By), "", comment)
+		v.page.Paragraph("      ", below)
 	case state.GateSkipped:
 		v.printNeutral("  ", e.Gate+" skipped", string(e.Reason))
 	case state.GateVoided:
@@ -222,15 +228,20 @@ func (v *plain) printGate(at time.Time, e state.Event) {
 	}
 }
 
-// printAsked prints that a gate waits for approval. A message of one line goes into the same line, a
-// longer one below it.
+// printAsked prints that a gate waits for approval.
 func (v *plain) printAsked(e state.GateAsked) {
-	message, below := string(e.Message), ""
-	if len(Lines(message)) > 1 {
-		message, below = "", message
-	}
+	message, below := besideOrBelow(e.Message)
 	v.printAttention(e.Gate+" waits for approval", message, approvers(e.Approvers), AskedFor(e.Inputs))
 	v.page.Paragraph("      ", below)
+}
+
+// besideOrBelow returns what a person wrote as beside if it is one line, and otherwise as below: its lines go
+// below the line that says what happened.
+func besideOrBelow(text state.Text) (beside, below string) {
+	if len(Lines(string(text))) > 1 {
+		return "", string(text)
+	}
+	return string(text), ""
 }
 
 // isFrequent reports whether checkpoints of a trigger come with every workstream or gate.

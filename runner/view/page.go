@@ -73,10 +73,13 @@ func (p *Page) Printf(format string, args ...any) {
 	fmt.Fprintf(&p.Buffer, format, args...)
 }
 
-// Paragraph adds the lines of a text, each after an indent.
+// Paragraph adds the lines of a text, each that is not empty after an indent.
 func (p *Page) Paragraph(indent, text string) {
 	for _, line := range Lines(text) {
-		p.Printf("%s%s\n", Painted(indent), line)
+		if line != "" {
+			line = indent + line
+		}
+		p.Printf("%s\n", line)
 	}
 }
 

@@ -148,6 +148,12 @@ func scenarios() map[string]scenario {
 			}}},
 			events{state.PauseAsked{By: state.Actor{User: "bob"}, Reason: "lunch"}},
 			events{state.GateRejected{Verdict: state.Verdict{Gate: "sign-off (services)"}, By: state.Actor{User: "bob"}, Reason: "not yet", To: []string{"WS1", "WS2"}}},
+			events{
+				state.GateAsked{Verdict: state.Verdict{Gate: "words (services)"}, Message: "Are the words good?\n\nRead them all."},
+				state.GateApproved{Verdict: state.Verdict{Gate: "words (services)"}, By: state.Actor{User: "bob"}, Comment: "Yes:\nthey are plain"},
+				state.GateReviewed{Gate: "read (services)", By: state.Actor{User: "bob"}, Comment: "Looked at\neach one"},
+				state.GateRejected{Verdict: state.Verdict{Gate: "sign-off (services)"}, By: state.Actor{User: "bob"}, Reason: "No:\n- too slow\n- too large", To: []string{"WS1"}},
+			},
 		), end: runner.Ending{Status: state.StatusPaused, Pause: &state.Pause{Reason: state.PauseApproval, Gates: []string{"sign-off (services)"}},
 			Duration: 65 * time.Second, Next: []state.Text{"runner approve PRD-009"}}},
 		"colour": {begin: begin, color: true, commits: story(
