@@ -23,6 +23,19 @@ func (p *Phase) Outcome() Outcome {
 	return Skipped
 }
 
+// FailedNames returns the workstreams that have failed in this run, which the pipeline does not allow, in their order.
+func (p *Phase) FailedNames() (names []string) {
+	if p.Failed == 0 {
+		return nil
+	}
+	for _, s := range p.steps {
+		if s.status == failed {
+			names = append(names, s.name)
+		}
+	}
+	return names
+}
+
 // enter makes a phase the current one. The run has left the one before it, which has not passed.
 func (p *Progress) enter(phase *Phase, at time.Time) {
 	if p.current != nil && p.current != phase {

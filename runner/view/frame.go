@@ -59,7 +59,7 @@ func (f *frame) rows() []row {
 	if phase == nil && len(active) == 0 {
 		return nil
 	}
-	middle := f.writeSteps(f.stepRows(active))
+	middle := append(f.failedRows(), f.writeSteps(f.stepRows(active))...)
 	ahead, keys := f.ahead(), f.keyRows()
 	const above = 2                            // the rows of the current phase, and above it
 	room := f.height - 2 - above - len(middle) // two rows of the screen stay free
@@ -100,6 +100,23 @@ func (f *frame) otherHead(running bool) row {
 		return f.stopRow(running)
 	}
 	return f.outsideRow()
+}
+
+// failedRows names what has failed in the current phase: the lines that said so may no longer be on the screen. A
+// small screen has no room for it.
+func (f *frame) failedRows() []row {
+	const indent = "  failed: "
+	if !f.goesOn() || f.height <= otherRows {
+		return nil
+	}
+	names := f.progress.Current().FailedNames()
+	if len(names) == 0 {
+		return nil
+	}
+	for i, name := range names {
+		names[i] = OneLine(name)
+	}
+	return f.writeTexts(Red, indent+fitNames(names, f.width-1-len(indent)))
 }
 
 // writeSteps writes the rows of steps, with their names in a column, and the numbers of those above and below without

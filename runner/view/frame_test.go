@@ -71,8 +71,17 @@ func frames() map[string][][]state.Event {
 		"services": {{phase, state.ServiceStarted{Service: "db", Attempt: 1}}, {state.ServiceReady{Service: "db"}, state.ServiceStarted{Service: "api", Attempt: 1}}, started("fetch")},
 		"hooks":    {{phase}, started("fetch"), {state.WorkstreamFailed{Workstream: "fetch", Error: failure}}, {state.SessionFailed{Error: failure}, state.HooksDue{Event: "failed", Hooks: 2}}, {state.HookEnded{Event: "failed", Hook: 1}}},
 		"many":     {{phase}, started(many...), {state.WorkstreamCompleted{Workstream: many[3]}}, {state.WorkstreamAttemptFailed{Workstream: many[4], Attempt: 1, Error: failure, RetryInMS: 60000}}},
+		"failures": {{phase}, started(append(many[:20:20], "fetch")...), failedAll(many[:15], failure), {state.WorkstreamFailed{Workstream: "fetch", Allowed: true, Error: failure}}},
 		"between":  {{phase}, started("fetch"), {state.WorkstreamCompleted{Workstream: "fetch"}, state.PhaseCompleted{Phase: "build"}}},
 	}
+}
+
+// failedAll returns the events of workstreams that fail.
+func failedAll(names []string, failure state.Failure) (events []state.Event) {
+	for _, name := range names {
+		events = append(events, state.WorkstreamFailed{Workstream: name, Error: failure})
+	}
+	return events
 }
 
 // frameOf returns the frame 65 seconds after a run began.
