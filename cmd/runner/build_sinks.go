@@ -136,7 +136,11 @@ func (b *build) openSink(k sink.Kind, path, from string, appends bool) error {
 	o.Append = appends
 	s, err := sink.Open(k, path, o)
 	if foreign := (*sink.ForeignError)(nil); errors.As(err, &foreign) {
-		return advice.With(advice.Usagef("%s: %v", from, err), "name another file, or remove that one first")
+		hint := "name another file"
+		if foreign.Is == "" {
+			hint += ", or remove that one first"
+		}
+		return advice.With(advice.Usagef("%s: %v", from, err), hint)
 	}
 	if err != nil {
 		fmt.Fprintf(b.env.Stderr, "Warning: %s: %v\n", from, err)

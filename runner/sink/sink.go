@@ -59,13 +59,17 @@ type Options struct {
 	Stream bool
 }
 
-// ForeignError is a file that was not written by a sink of that kind, and would be replaced.
+// ForeignError is something at a path that was not written by a sink of that kind, and would be replaced.
 type ForeignError struct {
 	Kind Kind
 	Path string
+	Is   string // what it is: "a directory"; "": a file
 }
 
 func (e *ForeignError) Error() string {
+	if e.Is != "" {
+		return fmt.Sprintf("%s is %s, and no file", e.Path, e.Is)
+	}
 	return fmt.Sprintf("%s exists, and is no %s file that Runner wrote", e.Path, e.Kind)
 }
 
@@ -131,14 +135,18 @@ func checkReplaced(k Kind, path, opening string) error {
 	info, err := os.Stat(path)
 	link, _ := os.Lstat(path)
 	switch {
-	case isStream(path), errors.Is(err, fs.ErrNotExist) && link != nil: // what such a link names can't be told
-		return &ForeignError{k, path}
+	case isStream(path):
+		return &ForeignError{k, path, "a place for streams"}
+	case errors.Is(err, fs.ErrNotExist) && link != nil: // what such a link names can't be told
+		return &ForeignError{k, path, "a link to something that does not exist"}
 	case errors.Is(err, fs.ErrNotExist):
 		return nil
 	case err != nil:
 		return fmt.Errorf("write %s: %w", path, err)
+	case info.IsDir():
+		return &ForeignError{k, path, "a directory"}
 	case !info.Mode().IsRegular(): // one that nobody reads would hold up the run
-		return &ForeignError{k, path}
+		return &ForeignError{k, path, "a pipe or a device"}
 	}
 	f, err := os.Open(path)
 	if err != nil {
@@ -153,7 +161,7 @@ func checkReplaced(k Kind, path, opening string) error {
 	case err != nil && !errors.Is(err, io.ErrUnexpectedEOF):
 		return fmt.Errorf("write %s: %w", path, err)
 	}
-	return &ForeignError{k, path}
+	return &ForeignError{Kind: k, Path: path}
 }
 
 // isStream reports whether a path names a stream of a process, such as /dev/stdout, whichever

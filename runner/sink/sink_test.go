@@ -264,9 +264,12 @@ func TestLinksStay(t *testing.T) {
 		t.Errorf("behind the link: %q, %v", data, err)
 	}
 	must(t, os.Symlink("nowhere", filepath.Join(dir, "dangling")))
-	for _, path := range []string{dir, filepath.Join(dir, "dangling"), "/dev/stdout", "/proc/self/fd/1"} {
+	for path, what := range map[string]string{
+		dir: "a directory", filepath.Join(dir, "dangling"): "a link to something that does not exist", os.DevNull: "a pipe or a device",
+		"/dev/stdout": "a place for streams", "/dev/fd/1": "a stream of a process", "/proc/self/fd/1": "a stream of a process",
+	} {
 		var foreign *sink.ForeignError
-		if _, err := sink.Open(sink.Result, path, options(t)); !errors.As(err, &foreign) {
+		if _, err := sink.Open(sink.Result, path, options(t)); !errors.As(err, &foreign) || err.Error() != path+" is "+what+", and no file" {
 			t.Errorf("%s: %v", path, err)
 		}
 	}
