@@ -266,7 +266,7 @@ func TestLinksStay(t *testing.T) {
 	must(t, os.Symlink("nowhere", filepath.Join(dir, "dangling")))
 	for path, what := range map[string]string{
 		dir: "a directory", filepath.Join(dir, "dangling"): "a link to something that does not exist", os.DevNull: "a pipe or a device",
-		"/dev/stdout": "a place for streams", "/dev/fd/1": "a stream of a process", "/proc/self/fd/1": "a stream of a process",
+		"/dev/stdout": "a place for streams", "/dev/fd/1": "a place for streams", "/proc/self/fd/1": "a place for streams",
 	} {
 		var foreign *sink.ForeignError
 		if _, err := sink.Open(sink.Result, path, options(t)); !errors.As(err, &foreign) || err.Error() != path+" is "+what+", and no file" {

@@ -58,13 +58,28 @@ func SessionDiff(w io.Writer, r SessionDiffReport) error {
 	}
 	writeChanged(b, "Result", sessionLines(r.State))
 	writeChanged(b, "Decisions", valueLines(byName(r.Decisions)))
-	writeChanged(b, "Phases", stepLines(r.Phases))
+	writeChanged(b, "Phases", stepLines(r.endedPhases()))
 	writeChanged(b, "Workstreams", stepLines(r.Workstreams))
 	writeChanged(b, "Gates", stepLines(r.Gates))
 	writeChanged(b, "Durations", durations)
 	writeChanged(b, "Metrics changes", valueLines(byName(r.Metrics)))
 	writeChanged(b, "Output changes", append(valueLines(byName(r.Outputs)), artifactLines(r.Artifacts)...))
 	return b.end()
+}
+
+// endedPhases returns the changes of phases, in which one that has not ended is unfinished if its session is not running.
+func (r SessionDiffReport) endedPhases() []compare.StepChange {
+	const unfinished = "unfinished"
+	phases := slices.Clone(r.Phases)
+	for i := range phases {
+		if p := &phases[i]; p.From == state.Running && !r.From.Running {
+			p.From = unfinished
+		}
+		if p := &phases[i]; p.To == state.Running && !r.To.Running {
+			p.To = unfinished
+		}
+	}
+	return phases
 }
 
 // byName returns changes in the natural order of their names.
@@ -75,7 +90,7 @@ func byName(changes []compare.ValueChange) []compare.ValueChange {
 // sessionLines returns a line for each difference of what is on record of two sessions themselves. A digest
 // says only that something differs.
 func sessionLines(changes []compare.ValueChange) []string {
-	inWords := map[string]string{"current_step": "steps", "iteration_count": "iteration", "issue_labels": "labels of the issue"}
+	inWords := map[string]string{"current_step": "steps", "iteration_count": "iteration", "issue_labels": "labels of the issue", "error": "error that ended it"}
 	var lines []string
 	for _, c := range changes {
 		switch c.Name {

@@ -30,6 +30,9 @@ func TestSessionDiff(t *testing.T) {
 	a.State.Pipeline.Digest, b.State.Pipeline.Digest = "sha256:aa", "sha256:bb"
 	b.State.Document = &state.FileRef{Path: "PRD.md", Digest: "sha256:cc"}
 	b.State.Phases[0].Workstreams[0].Digest.Upstream = "sha256:dd"
+	a.State.Error = &state.Failure{Message: "no"}
+	a.State.Phases = append(a.State.Phases, &state.Phase{Name: "two", Status: state.Running})
+	b.State.Phases = append(b.State.Phases, &state.Phase{Name: "two", Status: state.Completed})
 	h := show.NewHistoryReport(cmdline, at(20), "PRD-009", []show.PastSession{a, b})
 	differ := show.NewSessionDiffReport(h, h.Sessions[0], h.Sessions[1], a.State, b.State)
 	same := show.NewSessionDiffReport(h, h.Sessions[0], h.Sessions[0], a.State, a.State)
