@@ -75,7 +75,10 @@ type Counts struct {
 }
 
 // Settled returns the number of workstreams that have ended.
-func (c Counts) Settled() int { return c.Done + c.Reused + c.Failed + c.Allowed + c.Skipped }
+func (c Counts) Settled() int { return c.Passed() + c.Failed }
+
+// Passed returns the number of workstreams that have ended as the pipeline allows.
+func (c Counts) Passed() int { return c.Done + c.Reused + c.Allowed + c.Skipped }
 
 // Plus returns the sums of these numbers and others.
 func (c Counts) Plus(other Counts) Counts {
@@ -226,6 +229,9 @@ func (p *Progress) applyToGate(at time.Time, e state.Event) bool {
 	case state.GateFailed:
 		p.deactivate(e.Gate, at)
 		p.setOwnerStatus(e.Gate, failed)
+		if _, owner, _ := state.CutLabel(e.Gate); p.steps[owner] != nil {
+			p.recordDuration(p.steps[owner])
+		}
 	case state.GateAsked:
 		p.ask(e.Gate, string(e.Message), at)
 	case state.GateApproved:
@@ -335,14 +341,14 @@ func (p *Progress) applyToWorkstream(at time.Time, e state.Event) {
 			return
 		}
 		p.leave(e.Workstream, done, at)
-		p.recordDuration(e.Workstream)
+		p.endWork(e.Workstream)
 	case state.WorkstreamFailed:
 		end := failed
 		if e.Allowed {
 			end = allowed
 		}
 		p.leave(e.Workstream, end, at)
-		p.recordDuration(e.Workstream)
+		p.endWork(e.Workstream)
 		p.failed = p.failed || !e.Allowed
 		p.halted = p.halted || !e.Allowed && p.failsFast(e.Workstream)
 	case state.WorkstreamSkipped:

@@ -267,3 +267,23 @@ func TestSlowest(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
+
+// TestSlowestWithFailedGate: a workstream whose gate failed has taken its time as well.
+func TestSlowestWithFailedGate(t *testing.T) {
+	t.Parallel()
+	p := begin()
+	play := func(second int, events ...state.Event) { p.Commit(state.Commit{Time: at(second), Events: events}) }
+	play(0, state.PhaseStarted{Phase: "one"}, state.WorkstreamStarted{Workstream: "a", Attempt: 1}, state.WorkstreamStarted{Workstream: "b", Attempt: 1})
+	play(3, state.WorkstreamSucceeded{Workstream: "a"}, state.GateStarted{Gate: "lint (a)", Attempt: 1}, state.WorkstreamCompleted{Workstream: "b"})
+	play(5, state.GateFailed{Verdict: state.Verdict{Gate: "lint (a)"}})
+	want := []progress.Took{{Name: "a", Time: 5 * time.Second}, {Name: "b", Time: 3 * time.Second}}
+	if diff := cmp.Diff(want, p.Slowest()); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	play(6, state.GateStarted{Gate: "lint (a)", Attempt: 2})
+	play(7, state.GatePassed{Verdict: state.Verdict{Gate: "lint (a)"}}, state.WorkstreamCompleted{Workstream: "a"})
+	want[0].Time = 6 * time.Second
+	if diff := cmp.Diff(want, p.Slowest()); diff != "" {
+		t.Errorf("judged again (-want +got):\n%s", diff)
+	}
+}

@@ -42,15 +42,21 @@ func (b *busy) end(at time.Time) {
 	}
 }
 
-// recordDuration takes note of how long a workstream took that has ended.
-func (p *Progress) recordDuration(name string) {
-	s := p.steps[name]
-	if s == nil || s.busy.since.IsZero() {
+// endWork takes note of how long a workstream took that has ended.
+func (p *Progress) endWork(name string) {
+	if s := p.steps[name]; s != nil {
+		p.recordDuration(s)
+		s.busy = busy{}
+	}
+}
+
+// recordDuration takes note of how long a workstream has taken until now.
+func (p *Progress) recordDuration(s *step) {
+	if s.busy.since.IsZero() {
 		return
 	}
-	took := Took{name, s.busy.sum}
-	s.busy = busy{}
-	p.slowest = slices.DeleteFunc(p.slowest, func(t Took) bool { return t.Name == name }) // it ran earlier in this run, too
+	took := Took{s.name, s.busy.sum}
+	p.slowest = slices.DeleteFunc(p.slowest, func(t Took) bool { return t.Name == s.name }) // noted earlier in this run
 	i, _ := slices.BinarySearchFunc(p.slowest, took, func(a, b Took) int { return cmp.Compare(b.Time, a.Time) })
 	p.slowest = slices.Insert(p.slowest, i, took)
 	p.slowest = p.slowest[:min(len(p.slowest), maxSlowest)]

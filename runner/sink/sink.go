@@ -201,8 +201,8 @@ const unended = "unended"
 
 // Commit implements runner.View.
 func (r *report) Commit(c state.Commit) {
-	for _, e := range c.Events {
-		r.account.apply(c.Time, e)
+	for i, e := range c.Events {
+		r.account.apply(c.At(i), e)
 	}
 }
 

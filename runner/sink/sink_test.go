@@ -356,3 +356,22 @@ func TestWithoutPlan(t *testing.T) {
 		}
 	}
 }
+
+// TestTimesInOneCommit: events of one commit have their own times.
+func TestTimesInOneCommit(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "junit.xml")
+	s, err := sink.Open(sink.JUnit, path, options(t))
+	must(t, err)
+	s.Begin(runner.Beginning{PRD: "PRD-009"})
+	s.Commit(state.Commit{Time: start(), AfterMS: []int64{0, 0, 2000}, Events: []state.Event{
+		state.PhaseStarted{Phase: "all"}, state.WorkstreamStarted{Workstream: "first", Attempt: 1}, state.WorkstreamCompleted{Workstream: "first"},
+	}})
+	s.End(runner.Ending{Status: state.StatusComplete})
+	must(t, s.Err())
+	data, err := os.ReadFile(path)
+	must(t, err)
+	if want := `<testcase name="first" classname="PRD-009.all" time="2.000">`; !strings.Contains(string(data), want) {
+		t.Errorf("no %s in\n%s", want, data)
+	}
+}

@@ -144,16 +144,18 @@ func (v *plain) printCompleted(e state.WorkstreamCompleted) {
 	delete(v.work, e.Workstream)
 	delete(v.began, e.Workstream)
 	v.printDone("  ", v.titled(e.Workstream), made, summary)
-	if known && work.Cached == nil {
-		v.printLog(disk.LogName(e.Workstream, work.Attempt))
+	if known {
+		v.printWork(e.Workstream, work)
 	}
 }
 
-// printLog prints the end of a log, folded, where the log of a CI system can fold.
-func (v *plain) printLog(name string) {
-	if v.markup == nil || v.stream != nil { // the output was shown while it came
+// printWork prints the end of the log of what a workstream did, folded and once, where the log of a CI system can fold.
+func (v *plain) printWork(workstream string, work state.Work) {
+	name := disk.LogName(workstream, work.Attempt)
+	if v.markup == nil || v.stream != nil || work.Cached != nil || v.workShown[workstream] == work.Attempt { // the output was shown while it came, or at a failed gate
 		return
 	}
+	v.workShown[workstream] = work.Attempt
 	text, err := LogEnd(filepath.Join(v.logs.Dir, name))
 	if err != nil {
 		text = err.Error()
@@ -205,6 +207,9 @@ func (v *plain) printGate(at time.Time, e state.Event) {
 		delete(v.began, e.Gate)
 		v.failureShown[e.Gate] = true
 		v.printFailure(e.Gate, millis(e.DurationMS), e.Error)
+		if _, owner, _ := state.CutLabel(e.Gate); v.work[owner].Attempt > 0 {
+			v.printWork(owner, v.work[owner])
+		}
 	case state.GateAsked:
 		v.printAsked(e)
 	case state.GateApproved:

@@ -160,7 +160,7 @@ func (f *frame) outsideRow() row {
 		what = "ending"
 	}
 	w.add(Bold, what)
-	w.add(None, fmt.Sprintf("  %d of %d", c.Settled(), c.Total))
+	w.add(None, fmt.Sprintf("  %d of %d", c.Passed(), c.Total))
 	return w.row()
 }
 

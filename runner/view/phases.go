@@ -19,7 +19,7 @@ type phaseLine struct {
 	style   Style  // of the mark
 	name    string
 	weight  Style // of the name
-	settled string
+	passed  string
 	took    string
 	left    string // how long the run still takes
 	pausing bool
@@ -29,7 +29,7 @@ type phaseLine struct {
 }
 
 // phaseColumns are the widths of the columns of phases.
-type phaseColumns struct{ name, settled, took int }
+type phaseColumns struct{ name, passed, took int }
 
 // behind returns the lines of the phases before the current one, in up to so many rows. If there are more phases, the
 // earlier ones share the first row.
@@ -64,7 +64,7 @@ func sharedLine(phases []*progress.Phase) phaseLine {
 }
 
 func lineBehind(outcome progress.Outcome, name string, c progress.Counts, took time.Duration) phaseLine {
-	l := phaseLine{mark: "-", style: Dim, name: name, settled: settledOf(c), counts: c}
+	l := phaseLine{mark: "-", style: Dim, name: name, passed: passedOf(c), counts: c}
 	if took > 0 {
 		l.took = Duration(took)
 	}
@@ -75,18 +75,18 @@ func lineBehind(outcome progress.Outcome, name string, c progress.Counts, took t
 		l.mark, l.style = "✗", Red
 	case progress.Skipped:
 		if c.Skipped == c.Total {
-			l.settled, l.counts.Skipped = "skipped", 0
+			l.passed, l.counts.Skipped = "skipped", 0
 		}
 	}
 	return l
 }
 
-func settledOf(c progress.Counts) string { return fmt.Sprintf("%d of %d", c.Settled(), c.Total) }
+func passedOf(c progress.Counts) string { return fmt.Sprintf("%d of %d", c.Passed(), c.Total) }
 
 // currentLine is the line of the current phase.
 func (f *frame) currentLine(p *progress.Phase) phaseLine {
 	l := phaseLine{
-		name: p.Name, weight: Bold, settled: settledOf(p.Counts), took: clock(f.now.Sub(p.Began)), left: f.left,
+		name: p.Name, weight: Bold, passed: passedOf(p.Counts), took: clock(f.now.Sub(p.Began)), left: f.left,
 		pausing: f.progress.Pausing(), counts: p.Counts, iteration: p.Iteration,
 	}
 	if len(f.progress.Phases()) > 1 {
@@ -100,7 +100,7 @@ func (f *frame) currentLine(p *progress.Phase) phaseLine {
 func (f *frame) columnsOf(lines []phaseLine, ahead []*progress.Phase) (c phaseColumns) {
 	for _, l := range lines {
 		c.name = max(c.name, displaywidth.String(OneLine(l.name)))
-		c.settled, c.took = max(c.settled, len(l.settled)), max(c.took, len(l.took))
+		c.passed, c.took = max(c.passed, len(l.passed)), max(c.took, len(l.took))
 	}
 	if len(lines) > 1 {
 		c.took = max(c.took, clockColumns) // columns stay where they are when the clock goes on
@@ -129,8 +129,8 @@ func (f *frame) writePhase(l phaseLine, c phaseColumns) row {
 		w.add(s, text)
 	}
 	at := indent + c.name + len(gap)
-	column(at, None, l.settled)
-	at += c.settled + len(gap)
+	column(at, None, l.passed)
+	at += c.passed + len(gap)
 	if at+c.took+len(gap)+len(fmt.Sprint(l.counts.Failed, " failed")) >= f.width && l.counts.Failed > 0 {
 		c.took = 0 // a failure is worth more than the time
 	} else {

@@ -26,6 +26,7 @@ type plain struct {
 	began        map[string]time.Time  // start times of running phases, workstreams and gates
 	work         map[string]state.Work // of finished workstreams with running gates
 	reasonShown  map[string]bool       // steps whose reason to run again was shown with the plan
+	workShown    map[string]int        // by workstream: the attempt whose log was printed, folded
 	failureShown map[string]bool       // gates whose failure has been shown
 	prd          string
 	progress     *progress.Progress
@@ -56,6 +57,7 @@ func newPlain(o Options) *plain {
 		began:        map[string]time.Time{},
 		work:         map[string]state.Work{},
 		reasonShown:  map[string]bool{},
+		workShown:    map[string]int{},
 		failureShown: map[string]bool{},
 		artifacts:    map[state.Text]bool{},
 		goesOn:       map[string]bool{},
@@ -158,12 +160,12 @@ func (v *plain) rememberPlan(p *plan.Plan, resumed bool) {
 func (v *plain) printCommit(c state.Commit) {
 	v.progress.Commit(c)
 	before := v.page.Len()
-	for _, e := range c.Events {
+	for i, e := range c.Events {
 		v.rememberArtifacts(e)
 		if v.stream != nil {
 			v.stream.Apply(e, v.printOutput)
 		}
-		v.printEvent(c.Time, e)
+		v.printEvent(c.At(i), e)
 	}
 	if v.past == 0 || c.Seq > v.past {
 		return

@@ -24,11 +24,11 @@ func (v *quiet) Begin(b runner.Beginning) {
 // Commit implements runner.View.
 func (v *quiet) Commit(c state.Commit) {
 	v.progress.Commit(c)
-	for _, e := range c.Events {
+	for i, e := range c.Events {
 		switch e := e.(type) {
 		case state.WorkstreamFailed, state.WorkstreamUncertain, state.GateFailed, state.GateRejected,
 			state.CheckpointSkipped:
-			v.printEvent(c.Time, e)
+			v.printEvent(c.At(i), e)
 		}
 	}
 	v.writePage()
