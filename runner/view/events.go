@@ -19,7 +19,7 @@ func (v *plain) printEvent(at time.Time, e state.Event) {
 	switch e := e.(type) {
 	case state.PhaseStarted:
 		v.startTimer(e.Phase, at)
-		v.page.Printf("\n%s\n", v.page.Paint(Bold, v.phaseTitle(e.Phase)))
+		v.printPhase(e.Phase)
 	case state.PhaseCompleted:
 		delete(v.began, e.Phase)
 		v.printDone("", "phase "+e.Phase, millis(e.DurationMS))
@@ -285,9 +285,9 @@ func (v *plain) printCheckpoint(e state.CheckpointCreated) {
 			mark = v.page.Paint(Yellow, "!")
 		}
 		if holdsFound(e) {
-			v.page.Printf("%s %s\n", mark, whereFound(e))
+			v.page.Line("%s %s", mark, whereFound(e))
 		} else {
-			v.page.Printf("%s checkpoint %s%s\n", mark, e.ID, contents(e, artifacts))
+			v.page.Line("%s checkpoint %s%s", mark, e.ID, contents(e, artifacts))
 		}
 	}
 }

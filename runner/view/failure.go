@@ -32,24 +32,24 @@ func (v *plain) printHead(mark Painted, what, took string) {
 	if took != "" {
 		what += " after " + took
 	}
-	v.page.Printf("  %s %s\n", mark, v.page.Paint(Bold, what))
+	v.page.Line("  %s %s", mark, v.page.Paint(Bold, what))
 }
 
 func (v *plain) printDetails(what string, f state.Failure) {
 	if f.Gate != "" && v.failureShown[f.Gate] && !strings.HasPrefix(what, f.Gate) {
-		v.page.Printf("      %s did not pass\n", f.Gate)
+		v.page.Line("      %s did not pass", f.Gate)
 		return
 	}
 	for line := range strings.Lines(strings.TrimRight(string(f.Message), "\n")) {
-		v.page.Printf("      %s\n", line)
+		v.page.Line("      %s", line)
 	}
 	if at := location(f); at != "" {
-		v.page.Printf("      at %s\n", v.page.Paint(Bold, strings.TrimSuffix(at, ": ")))
+		v.page.Line("      at %s", v.page.Paint(Bold, strings.TrimSuffix(at, ": ")))
 	}
 	switch log := string(f.Log); log {
 	case "":
 	case v.streamed[FailedStep(f)]:
-		v.page.Printf("      log: %s\n", filepath.Join(v.logs.Name, log))
+		v.page.Line("      log: %s", filepath.Join(v.logs.Name, log))
 	default:
 		v.printTail(log)
 	}
@@ -60,7 +60,7 @@ func (v *plain) printDetails(what string, f state.Failure) {
 func (v *plain) printTail(log string) {
 	text, err := LogEnd(filepath.Join(v.logs.Dir, log))
 	if err != nil {
-		v.page.Printf("      %s\n", err.Error())
+		v.page.Line("      %s", err.Error())
 		return
 	}
 	earlier, last := splitTail(text)
@@ -68,10 +68,10 @@ func (v *plain) printTail(log string) {
 		if v.logs.Carried {
 			return
 		}
-		v.page.Printf("      it printed nothing\n")
+		v.page.Line("      it printed nothing")
 		return
 	}
-	v.page.Printf("      log: %s\n", filepath.Join(v.logs.Name, log))
+	v.page.Line("      log: %s", filepath.Join(v.logs.Name, log))
 	if v.markup == nil {
 		v.printExcerpt(cutLines(last))
 		return
@@ -83,7 +83,7 @@ func (v *plain) printTail(log string) {
 // printExcerpt prints lines of a log.
 func (v *plain) printExcerpt(lines []string) {
 	for _, line := range lines {
-		v.page.Printf("      %s %s\n", v.page.Paint(Dim, "│"), line)
+		v.page.Line("      %s %s", v.page.Paint(Dim, "│"), line)
 	}
 }
 
@@ -138,33 +138,33 @@ func (v *plain) printEnd(e runner.Ending) {
 	took := v.page.Paint(Dim, Duration(e.Duration))
 	switch {
 	case e.Status == state.StatusComplete:
-		v.page.Printf("%s %s  %s\n", v.page.Paint(Green, "✓"), v.page.Paint(Bold, v.prd+" complete"), took)
+		v.page.Line("%s %s  %s", v.page.Paint(Green, "✓"), v.page.Paint(Bold, v.prd+" complete"), took)
 		for _, f := range e.Allowed {
-			v.page.Printf("  failed, which is allowed: %s\n", Summary(f))
+			v.page.Line("  failed, which is allowed: %s", Summary(f))
 		}
 	case e.Status == state.StatusFailed:
 		v.printEndFailed(e, took)
 	case e.Signal != "":
-		v.page.Printf("%s %s  %s\n", v.page.Paint(Yellow, "!"), v.page.Paint(Bold, v.prd+" interrupted by "+e.Signal), took)
+		v.page.Line("%s %s  %s", v.page.Paint(Yellow, "!"), v.page.Paint(Bold, v.prd+" interrupted by "+e.Signal), took)
 		v.printFailures(e)
 		if e.Pause != nil {
-			v.page.Printf("  %s\n", Waits(*e.Pause))
+			v.page.Line("  %s", Waits(*e.Pause))
 		}
 	case e.Done():
-		v.page.Printf("%s %s  %s\n", v.page.Paint(Green, "✓"), v.page.Paint(Bold, v.prd+": what was chosen is done"), took)
-		v.page.Printf("  %s\n", Waits(*e.Pause))
+		v.page.Line("%s %s  %s", v.page.Paint(Green, "✓"), v.page.Paint(Bold, v.prd+": what was chosen is done"), took)
+		v.page.Line("  %s", Waits(*e.Pause))
 	case e.Status == state.StatusPaused:
-		v.page.Printf("%s %s  %s\n", v.page.Paint(Yellow, "!"), v.page.Paint(Bold, v.prd+" paused"), took)
+		v.page.Line("%s %s  %s", v.page.Paint(Yellow, "!"), v.page.Paint(Bold, v.prd+" paused"), took)
 		v.printFailures(e)
 		if e.Pause != nil {
-			v.page.Printf("  %s\n", Waits(*e.Pause))
+			v.page.Line("  %s", Waits(*e.Pause))
 		}
 	default:
 		how := " stopped"
 		if e.Killed {
 			how = " " + string(Killed)
 		}
-		v.page.Printf("%s %s  %s\n", v.page.Paint(Yellow, "!"), v.page.Paint(Bold, v.prd+how), took)
+		v.page.Line("%s %s  %s", v.page.Paint(Yellow, "!"), v.page.Paint(Bold, v.prd+how), took)
 		v.printFailures(e)
 	}
 	v.printSums()
@@ -174,7 +174,7 @@ func (v *plain) printEnd(e runner.Ending) {
 		v.page.Printf("\nNext:\n")
 	}
 	for _, command := range e.Next {
-		v.page.Printf("  %s\n", command)
+		v.page.Command("  ", string(command))
 	}
 }
 
@@ -205,11 +205,10 @@ func (v *plain) printSums() {
 			slowest = append(slowest, took.Name+" "+Duration(took.Time))
 		}
 	}
-	v.page.Printf("  %s", sums)
 	if len(slowest) > 0 {
-		v.page.Printf("; slowest: %s", strings.Join(slowest, ", "))
+		sums += "; slowest: " + strings.Join(slowest, ", ")
 	}
-	v.page.WriteByte('\n')
+	v.page.Line("  %s", sums)
 }
 
 // sums counts what the run did with its workstreams: 3 done, 1 failed, 2 left.
@@ -232,14 +231,14 @@ func (v *plain) sums() string {
 }
 
 func (v *plain) printEndFailed(e runner.Ending, took Painted) {
-	v.page.Printf("%s %s  %s\n", v.page.Paint(Red, "✗"), v.page.Paint(Bold, v.prd+" failed"), took)
+	v.page.Line("%s %s  %s", v.page.Paint(Red, "✗"), v.page.Paint(Bold, v.prd+" failed"), took)
 	v.printFailures(e)
 }
 
 // printFailures names what failed in the run, each in a line.
 func (v *plain) printFailures(e runner.Ending) {
 	for _, f := range e.Failures() {
-		v.page.Printf("  %s\n", Summary(f))
+		v.page.Line("  %s", Summary(f))
 	}
 }
 

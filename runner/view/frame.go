@@ -172,7 +172,7 @@ func (f *frame) stopRow(running bool) row {
 	case at.IsZero():
 		w.add(None, "  kills what still runs")
 	case running && at.After(f.now):
-		w.add(None, "  kills what still runs in "+clock(at.Sub(f.now)+time.Second-1))
+		w.add(None, "  kills what still runs in "+clock(at.Sub(f.now)+time.Second-1)+"; Ctrl+C kills it now")
 	}
 	return w.row()
 }

@@ -51,7 +51,7 @@ func (v *plain) printActive(now time.Time) {
 	if left != "" {
 		left += "; "
 	}
-	v.page.Printf("%s\n", v.page.Paint(Dim, fmt.Sprintf("… %d of %d done; %s%s%s", c.Passed(), c.Total, left, fitNames(all, 120), waits)))
+	v.page.Line("%s", v.page.Paint(Dim, fmt.Sprintf("… %d of %d done; %s%s%s", c.Passed(), c.Total, left, fitNames(all, 120), waits)))
 }
 
 // describeActive says what an active step does: WS2 for 3m 4s.

@@ -68,6 +68,7 @@ func newLive(o Options) *live {
 func (v *live) Begin(b runner.Beginning) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
+	v.plain.page.Columns, _ = v.size()
 	v.plain.printBegin(b)
 	v.draw()
 	v.stop = repeatedly(frameInterval, v.tick)
@@ -201,6 +202,7 @@ func (v *live) draw() {
 // show prints the pending text above the given rows. columns is the width of the terminal, 0 if it is
 // not known now.
 func (v *live) show(rows []row, columns int) {
+	v.plain.page.Columns = columns // for what is printed next
 	if columns == 0 {
 		columns = max(1, v.screen.width)
 	}

@@ -73,13 +73,29 @@ func (p *Page) Printf(format string, args ...any) {
 	fmt.Fprintf(&p.Buffer, format, args...)
 }
 
+// Line adds a line, as Printf adds text. One that is wider than Columns is divided at spaces, and what follows is
+// indented.
+func (p *Page) Line(format string, args ...any) { p.line(2, format, args...) }
+
+// line adds a line, and indents what does not fit by some more spaces.
+func (p *Page) line(more int, format string, args ...any) {
+	before := p.Len()
+	p.Printf(format, args...)
+	line := string(p.Bytes()[before:])
+	p.Truncate(before)
+	indent := len(line) - len(strings.TrimLeft(line, " "))
+	for _, part := range wrapLine(line, p.Columns, indent+more) {
+		p.WriteString(part + "\n")
+	}
+}
+
 // Paragraph adds the lines of a text, each that is not empty after an indent.
 func (p *Page) Paragraph(indent, text string) {
 	for _, line := range Lines(text) {
 		if line != "" {
 			line = indent + line
 		}
-		p.Printf("%s\n", line)
+		p.line(0, "%s", line)
 	}
 }
 

@@ -141,7 +141,7 @@ func (v *plain) printBegin(b runner.Beginning) {
 		writeResume(&v.page, b.Plan)
 		return
 	}
-	v.page.Printf("%s  %s\n", v.page.Paint(Bold, Named(b.PRD, b.Title)), v.page.Paint(Dim, "session "+b.Session))
+	v.page.Line("%s  %s", v.page.Paint(Bold, Named(b.PRD, b.Title)), v.page.Paint(Dim, "session "+b.Session))
 }
 
 // rememberPlan takes titles and numbers from the plan, because events lack them.
@@ -180,18 +180,24 @@ func (v *plain) printCommit(c state.Commit) {
 // printPast says in one line what was done before the view began, and where the run is.
 func (v *plain) printPast() {
 	if sums := v.sums(); sums != "" {
-		v.page.Printf("%s\n", v.page.Paint(Dim, "So far: "+sums))
+		v.page.Line("%s", v.page.Paint(Dim, "So far: "+sums))
 	}
 	if current := v.progress.Current(); current != nil {
-		v.page.Printf("\n%s\n", v.page.Paint(Bold, v.phaseTitle(current.Name)))
+		v.printPhase(current.Name)
 	}
 	if !v.framed && len(v.progress.Active()) > 0 {
 		v.printActive(v.now())
 	}
 }
 
+// printPhase begins a section for a phase.
+func (v *plain) printPhase(name string) {
+	v.page.WriteByte('\n')
+	v.page.Line("%s", v.page.Paint(Bold, v.phaseTitle(name)))
+}
+
 func (v *plain) printWarning(message string) {
-	v.page.Printf("%s %s\n", v.page.Paint(Yellow, "!"), message)
+	v.page.Line("%s %s", v.page.Paint(Yellow, "!"), message)
 }
 
 // printStop says what the run waits for after a signal, how long, and what a second one does.
@@ -202,16 +208,20 @@ func (v *plain) printStop(s runner.Stopping) {
 			running = append(running, a.Name)
 		}
 	}
+	signal := s.Signal
+	if v.framed && signal == "SIGINT" { // by a key
+		signal = "Ctrl+C"
+	}
 	switch {
 	case s.KillAt.IsZero() && v.stopping:
-		v.printWarning(s.Signal + " again: kills what still runs")
+		v.printWarning(signal + " again: kills what still runs")
 	case s.KillAt.IsZero():
-		v.printWarning(s.Signal + ": kills what still runs")
+		v.printWarning(signal + ": kills what still runs")
 	case len(running) == 0:
-		v.printWarning(s.Signal + ": stops")
+		v.printWarning(signal + ": stops")
 	default:
 		left := clock(s.KillAt.Sub(v.now()) + time.Second - 1)
-		v.printWarning(fmt.Sprintf("%s: waits up to %s for %s; a second %s kills what still runs", s.Signal, left, fitNames(running, 60), s.Signal))
+		v.printWarning(fmt.Sprintf("%s: waits up to %s for %s; a second %s kills what still runs", signal, left, fitNames(running, 60), signal))
 	}
 	v.stopping = true
 }
@@ -247,18 +257,19 @@ func (v *plain) printAttention(what string, more ...string) {
 }
 
 func (v *plain) printLine(indent string, mark Painted, what, took string, more ...string) {
-	v.page.Printf("%s%s %s", Painted(indent), mark, what)
+	after := v.page.Paint(Dim, took)
 	if took != "" {
-		v.page.Printf("  %s", v.page.Paint(Dim, took))
+		after = gap + after
 	}
-	rest := make([]string, 0, len(more))
+	var rest []string
 	for _, m := range more {
 		if m != "" {
 			rest = append(rest, m)
 		}
 	}
-	if len(rest) > 0 {
-		v.page.Printf(": %s", strings.Join(rest, ", "))
+	if len(rest) == 0 {
+		v.page.Line("%s%s %s%s", Painted(indent), mark, what, after)
+		return
 	}
-	v.page.WriteByte('\n')
+	v.page.Line("%s%s %s%s: %s", Painted(indent), mark, what, after, strings.Join(rest, ", "))
 }

@@ -37,6 +37,6 @@ func (v *plain) printVerdict(e state.ReviewJudged) {
 		v.printLine("", v.page.Paint(Red, "✗"), what, took)
 	}
 	for _, f := range e.Findings {
-		v.page.Printf("    %s\n", OneLine(f.String()))
+		v.page.Line("    %s", OneLine(f.String()))
 	}
 }

@@ -212,10 +212,10 @@ func TestLive(t *testing.T) {
 		}
 		outer()
 		v.Stop(runner.Stopping{Signal: "SIGINT", KillAt: time.Now().Add(10 * time.Second)})
-		expect(out.take(), "! SIGINT: waits up to 10s for package[\"p0\"]; a second SIGINT kills what still runs\n", "stopping  kills what still runs in 10s")
+		expect(out.take(), "! Ctrl+C: waits up to 10s for package[\"p0\"]; a second Ctrl+C kills what still\n  runs\n", "stopping  kills what still runs in 10s; Ctrl+C kills it now")
 		expect(pass(5*time.Second), "in 6s")
 		v.Stop(runner.Stopping{Signal: "SIGINT"})
-		expect(out.take(), "! SIGINT again: kills what still runs\n", "stopping  kills what still runs")
+		expect(out.take(), "! Ctrl+C again: kills what still runs\n", "stopping  kills what still runs")
 
 		v.End(runner.Ending{Status: state.StatusPaused, Signal: "SIGINT"})
 		if got := out.take(); !strings.HasSuffix(got, "interrupted by SIGINT  0s\n  1 done, 1 skipped, 2 left\n"+endFrame) {
