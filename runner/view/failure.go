@@ -122,10 +122,13 @@ func FileBelow(dir string, f state.Failure) string {
 	return path.Join(dir, filepath.ToSlash(string(f.File)))
 }
 
+// maxSummary bounds the columns of a failure in one line, without its step. Below the step, the whole message stands.
+const maxSummary = 400
+
 // Summary returns a failure in one line: WS3: file:45: message.
 func Summary(f state.Failure) string {
 	who := FailedStep(f)
-	s := location(f) + OneLine(string(f.Message))
+	s := cut(location(f)+OneLine(string(f.Message)), maxSummary)
 	if who == "" {
 		return s
 	}
