@@ -15,7 +15,8 @@ import (
 // other, or as all of them together divided by how many run at once, whichever is longer. The cost is
 // proportional to the number of workstreams that the run has.
 func (p *Progress) Left(now time.Time, typical map[string]time.Duration) (left time.Duration, known bool) {
-	if p.pipeline == nil || p.parallel == 0 || p.failed || p.pausing || p.over {
+	pipe := p.knownPipeline()
+	if pipe == nil || p.parallel == 0 || p.failed || p.pausing || p.over {
 		return 0, false
 	}
 	for _, a := range p.active {
@@ -23,7 +24,7 @@ func (p *Progress) Left(now time.Time, typical map[string]time.Duration) (left t
 			return 0, false
 		}
 	}
-	e := estimate{p: p, now: now, typical: typical, of: p.pipeline(), needs: map[*string]time.Duration{}, chains: map[*step]time.Duration{}, known: true}
+	e := estimate{p: p, now: now, typical: typical, of: pipe, needs: map[*string]time.Duration{}, chains: map[*step]time.Duration{}, known: true}
 	for _, phase := range p.phases {
 		of := e.of.Phases
 		if phase.Number < 1 || phase.Number > len(of) {

@@ -368,10 +368,11 @@ func (p *Progress) applyToWorkstream(at time.Time, e state.Event) {
 
 // failsFast reports whether a failure of a workstream keeps others from starting.
 func (p *Progress) failsFast(workstream string) bool {
-	if p.keepGoing || p.pipeline == nil {
+	known := p.knownPipeline()
+	if p.keepGoing || known == nil {
 		return false
 	}
-	ws := p.pipeline().Workstream(workstream)
+	ws := known.Workstream(workstream)
 	return ws != nil && ws.FailFast
 }
 

@@ -35,7 +35,9 @@ type frame struct {
 	pauses   bool             // the user can ask for a pause
 	asked    bool             // for what steps wait for
 	left     string           // how long the run still takes; "": not known
-	keys     *keyboard        // nil: none
+	groups   []stepGroup      // what runs and waits
+	from     int              // the first group that has a row
+	selected string           // the id of the group that the user has selected; "": none
 	// lastLine returns the last line of output of a step, "" if there is none.
 	lastLine func(progress.Active) string
 }
@@ -54,12 +56,11 @@ type stepRow struct {
 // rows returns the rows of the frame: the phases before the current one, the current one with what runs and waits in
 // it, and the later ones. The rows of phases get the room that the others leave.
 func (f *frame) rows() []row {
-	active := f.progress.Active()
 	phase := f.progress.Current()
-	if phase == nil && len(active) == 0 {
+	if phase == nil && len(f.groups) == 0 {
 		return nil
 	}
-	middle := append(f.failedRows(), f.writeSteps(f.stepRows(active))...)
+	middle := append(f.failedRows(), f.writeSteps(f.stepRows())...)
 	ahead, keys := f.ahead(), f.keyRows()
 	const above = 2                            // the rows of the current phase, and above it
 	room := f.height - 2 - above - len(middle) // two rows of the screen stay free
@@ -81,7 +82,7 @@ func (f *frame) rows() []row {
 		rows = append(rows, f.writePhase(l, columns))
 	}
 	if !f.goesOn() {
-		rows = append(rows, f.otherHead(len(active) > 0))
+		rows = append(rows, f.otherHead(len(f.groups) > 0))
 	}
 	rows = append(rows, middle...)
 	rows = append(rows, f.writeAhead(ahead, columns, max(min(1, room), forPhases-behind))...)
@@ -270,22 +271,25 @@ func groupSteps(active []progress.Active) (groups []stepGroup) {
 
 // mostSteps returns how many steps have a row on the screen at most.
 func (f *frame) mostSteps() int {
-	return max(1, min(fewRows, f.height-fewOtherRows), min(maxRows, f.height-otherRows))
+	small := min(fewRows, f.height-fewOtherRows)
+	large := min(maxRows, f.height-otherRows)
+	return max(1, small, large)
+}
+
+// choose takes what runs and waits into the frame, and has the keyboard choose the groups that have a row.
+func (f *frame) choose(k *keyboard) {
+	f.groups = groupSteps(f.progress.Active())
+	f.from, f.selected = k.take(f.groups, f.mostSteps()), k.selected
 }
 
 // stepRows returns the rows of the steps for which there is room, and the numbers of the steps above and below them.
-// The row that the user has selected is among them.
-func (f *frame) stepRows(active []progress.Active) (shown []stepRow, above, below int) {
-	groups := groupSteps(active)
-	from, most := 0, f.mostSteps()
-	if f.keys != nil {
-		from = f.keys.take(groups, most)
-	}
-	for i, g := range groups {
+func (f *frame) stepRows() (shown []stepRow, above, below int) {
+	most := f.mostSteps()
+	for i, g := range f.groups {
 		switch {
-		case i < from:
+		case i < f.from:
 			above += len(g.steps)
-		case i >= from+most:
+		case i >= f.from+most:
 			below += len(g.steps)
 		case len(g.steps) > 1:
 			shown = append(shown, f.foldedRow(g))
@@ -397,7 +401,7 @@ func (f *frame) foldedRow(group stepGroup) stepRow {
 func (f *frame) writeStep(s stepRow, names int) row {
 	w := f.row()
 	style, pointer := None, "  "
-	if f.keys != nil && s.id == f.keys.selected {
+	if f.selected != "" && s.id == f.selected {
 		style, pointer = Bold, "› "
 	}
 	w.add(style, pointer)

@@ -90,9 +90,11 @@ func frameOf(happened [][]state.Event, width, height int) *frame {
 	for i, events := range happened {
 		p.Commit(state.Commit{Time: began().Add(time.Duration(i) * time.Second), Events: events})
 	}
-	return &frame{progress: p, now: began().Add(8 * time.Second), width: width, height: height, lastLine: func(a progress.Active) string {
+	f := &frame{progress: p, now: began().Add(8 * time.Second), width: width, height: height, lastLine: func(a progress.Active) string {
 		return "compiling the files of " + a.Name + ", 日本語 and \x1b[2Jmore, of which there are rather many"
 	}}
+	f.choose(&keyboard{})
+	return f
 }
 
 // TestFrames holds what is shown of runs in narrow, usual and wide terminals.
@@ -134,7 +136,8 @@ func TestFrameOnALargeScreen(t *testing.T) {
 	}
 	for height, want := range map[int]int{5: 1, 12: 6, 18: 12, 20: 12, 24: 14, 40: 30, 80: 30} {
 		f := frameOf(nil, 80, height)
-		if shown, above, below := f.stepRows(steps); len(shown) != want || above != 0 || below != len(steps)-want {
+		f.groups = groupSteps(steps)
+		if shown, above, below := f.stepRows(); len(shown) != want || above != 0 || below != len(steps)-want {
 			t.Errorf("%d rows of %d, %d above and %d below, want %d", len(shown), height, above, below, want)
 		}
 	}
@@ -152,7 +155,8 @@ func TestScroll(t *testing.T) {
 	p.Commit(state.Commit{Time: began(), Events: append([]state.Event{state.PhaseStarted{Phase: "one"}}, started(names...)...)})
 	k := &keyboard{}
 	frames := func() (shown []string, rest string) {
-		f := frame{progress: p, now: began(), width: 80, height: 12, keys: k, lastLine: func(progress.Active) string { return "" }}
+		f := frame{progress: p, now: began(), width: 80, height: 12, lastLine: func(progress.Active) string { return "" }}
+		f.choose(k)
 		for _, r := range f.rows() {
 			switch text := strings.TrimSpace(r.text); {
 			case strings.Contains(text, "step-"):

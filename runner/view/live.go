@@ -192,7 +192,8 @@ func (v *live) draw() {
 		v.show(nil, columns)
 	case v.holds == 0:
 		v.control.Take()
-		f := frame{progress: v.plain.progress, now: v.now(), width: columns, height: rows, color: v.plain.page.color, stopping: v.stopping, lastLine: v.readLastLine, asked: v.keys.help, pauses: v.canPause(), keys: &v.keys}
+		f := frame{progress: v.plain.progress, now: v.now(), width: columns, height: rows, color: v.plain.page.color, stopping: v.stopping, lastLine: v.readLastLine, asked: v.keys.help, pauses: v.canPause()}
+		f.choose(&v.keys)
 		f.left = v.plain.left.describe(f.progress, f.now)
 		v.show(f.rows(), columns)
 		maps.DeleteFunc(v.lastLines, func(_ string, l lastLine) bool { return f.now.Sub(l.read) > 2*clockInterval }) // no row shows it now

@@ -167,6 +167,7 @@ func TestPhases(t *testing.T) {
 		for _, width := range []int{40, 60, 100, 200} {
 			fmt.Fprintf(&got, "-- %d columns --\n", width)
 			f := frame{progress: p, now: now, width: width, height: 30, lastLine: func(progress.Active) string { return "" }}
+			f.choose(&keyboard{})
 			for _, r := range f.rows() {
 				if columns := displaywidth.String(r.text); columns != r.columns || columns >= width {
 					t.Errorf("%s: a row takes %d columns of %d, and says %d: %q", name, columns, width, r.columns, r.text)
@@ -187,6 +188,7 @@ func TestPhasesFit(t *testing.T) {
 		for height := 6; height < 40; height++ {
 			for _, asked := range []bool{false, true} {
 				f := frame{progress: p, now: now, width: 100, height: height, asked: asked, lastLine: func(progress.Active) string { return "" }}
+				f.choose(&keyboard{})
 				rows := f.rows()
 				var texts []string
 				for _, r := range rows {

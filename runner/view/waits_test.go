@@ -77,6 +77,7 @@ func TestWaitsRow(t *testing.T) {
 	p := waiting(t)
 	shown := func(asked bool, width int) string {
 		f := frame{progress: p, now: began(), width: width, height: 24, asked: asked, lastLine: func(progress.Active) string { return "" }}
+		f.choose(&keyboard{})
 		for _, r := range f.rows() {
 			if strings.Contains(r.text, "waiting:") {
 				if displaywidth.String(r.text) >= width {
@@ -104,6 +105,7 @@ func TestWaitsRow(t *testing.T) {
 // shownBy returns the rows of a frame of a run on a screen of a size.
 func shownBy(p *progress.Progress, width, height int) (rows []string) {
 	f := frame{progress: p, now: began(), width: width, height: height, asked: true, pauses: true, lastLine: func(progress.Active) string { return "" }}
+	f.choose(&keyboard{})
 	for _, r := range f.rows() {
 		rows = append(rows, r.text)
 	}
