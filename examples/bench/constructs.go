@@ -1,18 +1,53 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strconv"
+	"strings"
 )
 
 // constructs returns the contests of workstreams that are more than a process: those that
-// are known only when a result is there, those with a work tree of their own, and those that
-// call a pipeline. Each contestant does nothing in its steps.
+// are known only when a result is there, those with a work tree of their own, those that
+// call a pipeline, and those that are shown on a terminal. Each contestant does nothing in its steps.
 func constructs(n sizes) []contest {
-	return []contest{fannedOut(n), isolated(n), called(n)}
+	return []contest{fannedOut(n), isolated(n), called(n), onTerminal(n)}
+}
+
+// onTerminal compares a run on a terminal, with its live view, with one that shows nothing.
+func onTerminal(n sizes) contest {
+	source := fmt.Sprintf(`pipeline "PRD-001" {
+  phase "all" {
+    workstream "s" {
+      for_each = toset([for i in range(%d) : tostring(i)])
+      command  = ["true"]
+    }
+  }
+}
+`, n.wide)
+	live := newBuild("live", n.wide, source)
+	quiet := live.command
+	live.missing = "its options of script are those of Linux"
+	if runtime.GOOS == "linux" {
+		var inTerminal func(dir string) *exec.Cmd
+		inTerminal, live.missing = program("script", "--quiet", "--return", "--command", "stty columns 100 rows 30; exec runner build PRD-001 --parallel "+jobs, "typescript")
+		live.command = func(dir string) *exec.Cmd {
+			cmd := inTerminal(dir)
+			cmd.Env = append(quiet(dir).Env, "TERM=xterm", "CI=")
+			return cmd
+		}
+	}
+	live.check = func(dir, shown string) error {
+		if !strings.Contains(shown, "running") {
+			return errors.New("it has shown no row of what runs")
+		}
+		return completed(dir, n.wide)
+	}
+	return contest{name: terminalName, rounds: n.fewRounds, contestants: []contestant{live, newBuild("quiet", n.wide, source)}}
 }
 
 // fannedOut compares instances that follow from a result with those that are known from the

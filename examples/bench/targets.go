@@ -60,6 +60,7 @@ func targets(n sizes) []target {
 		{"own CPU a workstream, above the floor", " µs", 150, aboveFloor(ownCPU, each, n.wide), nil},
 		{"instances from a result, to those from constants", "", 1.2, ratio(fanOutName, "over a result", fanOutName, "over constants"), nil},
 		{"steps in work trees, to make with cp", "", 1.5, ratio(isolateName, "runner, isolate", isolateName, "make, cp"), nil},
+		{"a run on a terminal, to one that shows nothing", "", 1.05, ratio(terminalName, "live", terminalName, "quiet"), nil},
 		{"calls, to builds of the same", "", 1.3, ratio(callName, "call", callName, "builds"), nil},
 		{"bytes written a boundary, to those of a small run", "", 1, growth(n, each), growth(n, recordFloorName)},
 		{"fsyncs a boundary, in a chain", "", 1, aBoundary(fsyncs, durableChain, "runner", n.chain), nil},
@@ -162,6 +163,7 @@ const (
 	fanOutName       = "fan-out"
 	isolateName      = "work trees"
 	callName         = "calls"
+	terminalName     = "terminal"
 	planDone         = "plan done"
 	planInputs       = "plan inputs"
 	validateLong     = "validate"
