@@ -2,6 +2,7 @@ package load
 
 import (
 	"encoding/json"
+	"maps"
 
 	"prdrunner/checkpoint/state"
 	"prdrunner/cmd/runner/cli"
@@ -44,11 +45,8 @@ func recordedPipeline(env *cli.Environment, st *state.State, variables map[strin
 	if err != nil || p.Digest != st.Pipeline.Digest {
 		return nil
 	}
-	given := p.Given()
-	for name, value := range variables {
-		if given[name] != value {
-			return nil
-		}
+	if !maps.Equal(p.Given(), variables) { // the environment gives one more, or a number reads as a text
+		return nil
 	}
 	return p
 }

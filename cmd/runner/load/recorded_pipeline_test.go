@@ -10,7 +10,7 @@ import (
 )
 
 // TestAddPipeline: the pipeline of a run is known if its files are as the run read them and it can be evaluated with the
-// values on record.
+// values on record, and no others.
 func TestAddPipeline(t *testing.T) {
 	t.Parallel()
 	const source = `
@@ -19,6 +19,7 @@ variable "list" {
   type    = list(string)
   default = []
 }
+variable "anything" { default = 1 }
 pipeline "PRD-001" {
   phase "a" {
     workstream "w" { command = ["echo", var.who] }
@@ -29,20 +30,26 @@ pipeline "PRD-001" {
   }
 }
 `
+	files := map[string]string{"PRD-001.hcl": source}
 	given := map[string]string{"who": `"it is ${me}"`, "list": `["a","b"]`}
 	for name, test := range map[string]struct {
 		files     map[string]string
 		variables map[string]string
+		environ   string
 		caller    *state.Caller
 		want      bool
 	}{
-		"as it was":                {map[string]string{"PRD-001.hcl": source}, given, nil, true},
-		"it has changed":           {map[string]string{"PRD-001.hcl": source + "# changed\n"}, given, nil, false},
-		"it is gone":               {nil, given, nil, false},
-		"a value is not on record": {map[string]string{"PRD-001.hcl": source}, nil, nil, false},
-		"another one calls it":     {map[string]string{"PRD-001.hcl": source}, given, &state.Caller{PRD: "PRD-002"}, false},
+		"as it was":                          {files, given, "", nil, true},
+		"it has changed":                     {map[string]string{"PRD-001.hcl": source + "# changed\n"}, given, "", nil, false},
+		"it is gone":                         {nil, given, "", nil, false},
+		"a value is not on record":           {files, nil, "", nil, false},
+		"a value on record has no variable":  {files, map[string]string{"who": `"me"`, "other": `"x"`}, "", nil, false},
+		"a number reads as a text":           {files, map[string]string{"who": `"me"`, "anything": `5`}, "", nil, false},
+		"the environment gives another list": {files, given, `PRDRUNNER_VAR_list=["c"]`, nil, true},
+		"the environment gives one more":     {files, given, "PRDRUNNER_VAR_anything=5", nil, false},
+		"another one calls it":               {files, given, "", &state.Caller{PRD: "PRD-002"}, false},
 	} {
-		p := in(t, test.files)
+		p := in(t, test.files, test.environ)
 		file, diags := pipeline.Parse([]byte(source), "PRD-001.hcl")
 		if diags.HasErrors() {
 			t.Fatal(diags)
