@@ -53,6 +53,7 @@ func TestOutputIsToldOnce(t *testing.T) {
 		"streamed":          {view.Options{Stream: true}, long, of("lint.2.log"), streamed + head + log},
 		"folded":            {view.Options{Markup: folds{}}, long, of("lint.2.log"), head + log + "[true the output before these lines: logs/lint.2.log\n" + bar(0, 10) + "]\n" + bar(10, 30)},
 		"short":             {view.Options{Markup: folds{}}, "line 0\nline 1\n", of("lint.2.log"), head + log + bar(0, 2)},
+		"overwritten":       {view.Options{Stream: true}, "10%\r50%\r100%\r\ndone\n", of("lint.2.log"), "lint │ 100%\nlint │ done\n" + head + log},
 		"both":              {view.Options{Stream: true, Markup: folds{}}, long, of("lint.2.log"), streamed + head + log},
 		"nothing":           {view.Options{Stream: true}, "", of("lint.2.log"), head + "      it printed nothing\n"},
 		"another":           {view.Options{Stream: true}, "", of("lint.1.log"), head + "      log: logs/lint.1.log\n      │ of the first attempt\n"},

@@ -53,6 +53,12 @@ func started(names ...string) []state.Event {
 func frames() map[string][][]state.Event {
 	long := "a-name-so-long-that-it-takes-more-than-two-fifths-of-a-narrow-terminal"
 	failure := state.Failure{Message: "connection reset by peer"}
+	asked, retried := []state.Event{state.PhaseStarted{Phase: "build"}}, []state.Event{state.PhaseStarted{Phase: "build"}}
+	for i, seconds := range []int64{60, 40, 25, 30, 50} {
+		name := fmt.Sprintf("package[%q]", fmt.Sprint("p", i))
+		asked = append(asked, state.GateAsked{Verdict: state.Verdict{Gate: "ship (" + name + ")"}, Message: state.Text("Ship p" + fmt.Sprint(i) + "?")})
+		retried = append(retried, state.WorkstreamAttemptFailed{Workstream: name, Attempt: 1, Error: failure, RetryInMS: seconds * 1000})
+	}
 	many := make([]string, 30)
 	for i := range many {
 		many[i] = fmt.Sprintf("package[%q]", fmt.Sprint("p", i))
@@ -66,6 +72,8 @@ func frames() map[string][][]state.Event {
 			state.WorkstreamFailed{Workstream: `package["p1"]`, Error: failure},
 			state.GateAsked{Verdict: state.Verdict{Gate: "ready (build)"}, Message: "Ship it?\nThink first."},
 		}},
+		"asked":    {asked},   // each approval has a row of its own
+		"retried":  {retried}, // those of one workstream share a row, which counts down to the first attempt
 		"judged":   {{phase}, started("fetch"), {state.WorkstreamSucceeded{Workstream: "fetch"}, state.GateStarted{Gate: "vet (fetch)", Attempt: 1}}},
 		"review":   {{state.ReviewStarted{Attempt: 2, Max: 3, Run: 4}}},
 		"services": {{phase, state.ServiceStarted{Service: "db", Attempt: 1}}, {state.ServiceReady{Service: "db"}, state.ServiceStarted{Service: "api", Attempt: 1}}, started("fetch")},
