@@ -70,6 +70,15 @@ func (f *following) write(name, text string) {
 	}
 }
 
+// replace begins a log anew, as another session does.
+func (f *following) replace(name, text string) {
+	f.t.Helper()
+	if err := os.Remove(filepath.Join(f.logs, name)); err != nil {
+		f.t.Fatal(err)
+	}
+	f.write(name, text)
+}
+
 // happens has the follower receive events. It returns when the events before have been handled.
 func (f *following) happens(events ...state.Event) { f.commits <- state.Commit{Events: events} }
 
@@ -148,6 +157,15 @@ func TestFollow(t *testing.T) {
 			f.happens(work("a", 2))
 			f.write("a.2.log", "two\n")
 		}, want: "a   | one\na (attempt 2) | two\n"},
+		"another session": {play: func(f *following) {
+			f.happens(work("a", 1))
+			f.write("a.1.log", "one\n")
+			f.happens(state.WorkstreamCompleted{Workstream: "a"})
+			f.happens(work("a", 1)) // the one that was printed
+			f.replace("a.1.log", "two\n")
+			f.happens(state.SessionStarted{})
+			f.happens(work("a", 1))
+		}, want: "a   | one\na   | two\n"},
 		"a gate and a service": {play: func(f *following) {
 			f.happens(state.ServiceStarted{Service: "db", Attempt: 1}, state.GateStarted{Gate: "lint (a)", Attempt: 1})
 			f.write("service.db.1.log", "up\n")
