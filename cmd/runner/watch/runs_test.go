@@ -67,6 +67,22 @@ func TestRuns(t *testing.T) {
 	}
 }
 
+// TestDurationNotOnRecord: a run whose end does not say how long it took lasted until its end, also if an answer or a
+// request came later.
+func TestDurationNotOnRecord(t *testing.T) {
+	t.Parallel()
+	r := journalOf(t,
+		started(),
+		[]state.Event{state.PhaseStarted{Phase: "one"}},
+		[]state.Event{state.SessionInterrupted{}},
+		[]state.Event{state.PauseAsked{}},
+		[]state.Event{state.PauseAsked{}},
+	)
+	if e := r.last().ending(r.state()); e.Duration != 2*time.Second {
+		t.Errorf("it took %s, want 2s", e.Duration)
+	}
+}
+
 // TestFailuresThatPassed leaves out of the end of a run what failed and passed later in it.
 func TestFailuresThatPassed(t *testing.T) {
 	t.Parallel()

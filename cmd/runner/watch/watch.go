@@ -141,7 +141,7 @@ func (w *watcher) showLast(ctx context.Context, on bool) error {
 	if err := w.follow(ctx, v); err != nil {
 		return err
 	}
-	return w.end(v, r)
+	return w.end(v)
 }
 
 // follow shows the commits of the run that are added, until it has ended or ctx ends.
@@ -173,13 +173,13 @@ func (w *watcher) interrupted(ctx context.Context, err error) error {
 	return fmt.Errorf("only the watching has ended, the run goes on: %w", ctx.Err())
 }
 
-// end shows how the run ended, and returns its result.
-func (w *watcher) end(v view.View, r *sessionRun) error {
+// end shows how the last run ended that was watched, and returns its result.
+func (w *watcher) end(v view.View) error {
 	snap, err := w.store.Load(w.o.prd)
 	if err != nil && !errors.Is(err, checkpoint.ErrNoSession) {
 		return err
 	}
-	now := w.runs.state()
+	r, now := w.runs.last(), w.runs.state()
 	if err != nil || snap.State == nil || snap.State.Session != now.Session || snap.State.Seq < now.Seq {
 		snap = &checkpoint.Snapshot{Current: reader.Current{State: now}} // archived or replaced meanwhile
 	}
@@ -187,7 +187,11 @@ func (w *watcher) end(v view.View, r *sessionRun) error {
 	if killed {
 		v.Warn("the runner " + view.WasKilled)
 	}
-	e := r.ending(snap.State)
+	st := snap.State
+	if r.over {
+		st = now // the next run may have changed the session since
+	}
+	e := r.ending(st)
 	e.Killed = killed
 	e.Next = show.NewSessionStatus(w.env.CommandLine, w.env.Now(), w.o.prd, snap).Next
 	v.End(e)
