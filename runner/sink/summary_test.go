@@ -131,6 +131,44 @@ func TestSummaryHasNoForeignMarkup(t *testing.T) {
 	}
 }
 
+// TestQuestionsAreBounded holds that what gates ask leaves a summary small enough for GitHub, and that the summary says
+// what it leaves out.
+func TestQuestionsAreBounded(t *testing.T) {
+	t.Parallel()
+	const most, longest = 20, 1000
+	long := strings.Repeat("日", longest+1)
+	files := make([]string, most+3)
+	for i := range files {
+		files[i] = "~ a.go"
+	}
+	files[1] = long
+	questions := make([]sink.Question, most+2)
+	for i := range questions {
+		questions[i].Gate = "g (a)"
+	}
+	questions[0].Message, questions[1].Files = state.Text(long), files
+	o := options(t)
+	o.Questions = func() []sink.Question { return questions }
+	var summary string
+	s := sink.Hand(sink.Summary, o, func(_ runner.Ending, text []byte) error {
+		summary = string(text)
+		return nil
+	})
+	s.Begin(beginning())
+	s.End(runner.Ending{Status: state.StatusPaused, Pause: &state.Pause{Reason: state.PauseApproval, Gates: []string{"g (a)"}}})
+	must(t, s.Err())
+	cut := strings.Repeat("日", longest) + "…\n"
+	for what, count := range map[string]int{
+		"**g": most, "\n… and 2 more\n": 1, // questions
+		"~ a.go\n": most - 1, "\n… and 3 more\n": 1, // files
+		cut: 2, long: 0, // texts
+	} {
+		if n := strings.Count(summary, what); n != count {
+			t.Errorf("%d times %.20q, want %d", n, what, count)
+		}
+	}
+}
+
 // TestQuestionsAreAsked holds that the gates are asked for, which takes a while, only of a run that pauses.
 func TestQuestionsAreAsked(t *testing.T) {
 	t.Parallel()
