@@ -128,9 +128,9 @@ func checkUncertain(st *state.State, name, resume string) error {
 		}
 		err := advice.Usagef("there is no workstream %q in %s", name, st.PRD)
 		if near := words.Nearest(name, names); near != "" {
-			return advice.With(err, fmt.Sprintf("did you mean %s?", near))
+			return advice.With(err, fmt.Sprintf("did you mean %s?", text.ShellWord(near)))
 		}
-		return err
+		return advice.With(err, fmt.Sprintf("`runner status %s` names its workstreams", st.PRD))
 	}
 	cutOff := w.Status == state.Running && w.Once // its runner was killed; a live owner refuses the request itself
 	if w.Status == state.Uncertain || cutOff {

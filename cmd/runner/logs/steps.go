@@ -52,12 +52,15 @@ func findSteps(st *state.State, hooks []step, name string) ([]step, error) {
 		if block := view.Block(s.label); block != s.label {
 			labels = append(labels, block)
 		}
+		if bare, _, ok := state.CutLabel(s.label); ok {
+			labels = append(labels, bare)
+		}
 	}
 	err := advice.Usagef("there is no log of %q in %s: it is no workstream or gate, nor a service or hook that has run", name, st.PRD)
 	if near := words.Nearest(name, labels); near != "" {
 		return nil, advice.With(err, fmt.Sprintf("did you mean %s?", text.ShellWord(near)))
 	}
-	return nil, err
+	return nil, advice.With(err, fmt.Sprintf("`runner status %s` names its workstreams and gates", st.PRD))
 }
 
 // isNamed reports whether a user means the step by a name: its label, the name of a gate without its
