@@ -1,6 +1,9 @@
 package main
 
 import (
+	"fmt"
+	"regexp"
+
 	"github.com/spf13/cobra"
 
 	"prdrunner/cmd/runner/cli"
@@ -33,4 +36,14 @@ func newHelpCommand() *cobra.Command {
 			return target.Help()
 		},
 	}
+}
+
+// withOptionalValues makes a help text name a flag whose value may be left out as it is typed: --resume[=CHECKPOINT].
+// pflag has put the internal value that stands for none in the brackets. The columns stay where they are.
+func withOptionalValues(help string) string {
+	flag := regexp.MustCompile(`(?m)^( .*--[a-z-]+) ([A-Z]+)\[="[^"]*"\]`)
+	return flag.ReplaceAllStringFunc(help, func(shown string) string {
+		parts := flag.FindStringSubmatch(shown)
+		return fmt.Sprintf("%-*s", len(shown), parts[1]+"[="+parts[2]+"]")
+	})
 }

@@ -70,7 +70,13 @@ directory.
 			// Report an unknown command before the help of the root command.
 			reportError(env, cli.UnknownCommand(root, root.Flags().Args()))
 		}
+		var help strings.Builder
+		cmd.SetOut(&help)
 		showHelp(cmd, args)
+		cmd.SetOut(env.Stdout)
+		if _, err := fmt.Fprint(env.Stdout, withOptionalValues(help.String())); err != nil {
+			cmd.PrintErrln(err)
+		}
 	})
 	markRunning(root, env)
 	return root
