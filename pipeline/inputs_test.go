@@ -73,12 +73,15 @@ func TestIDPattern(t *testing.T) {
 }`, "\t", "")
 	build(t, src, Inputs{IDPattern: regexp.MustCompile(`^TICKET-\d+$`)})
 	f, _ := Parse([]byte(src), "test.hcl")
-	for pattern, want := range map[string]string{"": `PRD-\d{3,}`, `^(?:A|B)$`: `A|B`, `^(?:A|B)-\d+$`: `^(?:A|B)-\d+$`, `^A(?:B)$`: `^A(?:B)$`} {
+	for pattern, want := range map[string]string{
+		"": "be PRD- and three digits or more, such as PRD-009", `^(?:A|B)$`: `match the pattern A|B`,
+		`^(?:A|B)-\d+$`: `match the pattern ^(?:A|B)-\d+$`, `^A(?:B)$`: `match the pattern ^A(?:B)$`,
+	} {
 		var in Inputs
 		if pattern != "" {
 			in.IDPattern = regexp.MustCompile(pattern)
 		}
-		if _, diags := f.Pipeline(in); len(diags) != 1 || !strings.Contains(diags[0].Detail, "match the pattern "+want+".") {
+		if _, diags := f.Pipeline(in); len(diags) != 1 || !strings.Contains(diags[0].Detail, "must "+want+". ") {
 			t.Errorf("%q: %v", pattern, diags)
 		}
 	}

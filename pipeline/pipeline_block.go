@@ -172,12 +172,16 @@ func (b *builder) header(block *pipelineBlock) {
 }
 
 func (b *builder) checkID(block *pipelineBlock) {
-	pattern, example := b.in.IDPattern, ""
-	if pattern == nil || pattern.String() == anchored(defaultIDPattern) {
-		pattern, example = regexp.MustCompile(anchored(defaultIDPattern)), ` An id looks like "PRD-001".`
+	pattern := b.in.IDPattern
+	if pattern == nil {
+		pattern = regexp.MustCompile(anchored(defaultIDPattern))
+	}
+	rule := "match the pattern " + withoutAnchors(pattern)
+	if pattern.String() == anchored(defaultIDPattern) {
+		rule = "be PRD- and three digits or more, such as PRD-009"
 	}
 	if !pattern.MatchString(block.id) {
-		b.errorf("Invalid PRD id", block.block.LabelRanges[0], "The id %q of the pipeline does not match the pattern %s.%s To allow other names, %s", block.id, withoutAnchors(pattern), example, IDPatternAdvice)
+		b.errorf("Invalid PRD id", block.block.LabelRanges[0], "The id %q of the pipeline must %s. To allow other names, %s", block.id, rule, IDPatternAdvice)
 	}
 }
 

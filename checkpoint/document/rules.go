@@ -155,7 +155,7 @@ func (v *violations) checkRules(d File, pattern *regexp.Regexp) {
 	if v.unread[""] { // it has no fields at all
 		return
 	}
-	v.require(state.MatchesWhole(pattern, d.PRD), "prd", "prd must match %s, not %q", pattern, d.PRD)
+	v.require(state.MatchesWhole(pattern, d.PRD), "prd", "prd must %s, not %q", state.IDRule(pattern.String()), d.PRD)
 	v.require(isTimestamp(d.Timestamp), "timestamp", "timestamp must be an ISO 8601 time, not %q", d.Timestamp)
 	v.require(d.CurrentPhase >= 0, "current_phase", "current_phase must not be negative")
 	v.distinct("workstream", workstreamLists(d))

@@ -15,7 +15,7 @@ import (
 // CheckID returns a *disk.IDError for a name that is not a PRD id.
 func (r Reader) CheckID(prd string) error {
 	if !state.MatchesWhole(r.IDPattern, prd) {
-		return &disk.IDError{ID: prd, Why: "it must match " + r.IDPattern.String()}
+		return &disk.IDError{ID: prd, Why: "it must " + state.IDRule(r.IDPattern.String())}
 	}
 	return disk.CheckID(prd)
 }

@@ -123,7 +123,7 @@ func TestPipelinePath(t *testing.T) {
 		"the only one":     {map[string]string{"PRD-001.hcl": "", "pipelines/PRD-001.hcl": "", "other.hcl": "", "PRD-002": ""}, PipelineRef{}, "PRD-001.hcl", "", ""},
 		"several":          {map[string]string{"PRD-001.hcl": "", "pipelines/PRD-002.hcl": ""}, PipelineRef{}, "", "no pipeline named", "name one of these: PRD-001, PRD-002"},
 		"none":             {nil, PipelineRef{}, "", "there is no pipeline for any PRD", "`runner init PRD-001` writes one to begin with"},
-		"only others":      {map[string]string{"main.hcl": "", "dir.hcl/x": ""}, PipelineRef{}, "", "there is no pipeline for any PRD", `main.hcl is not named as id_pattern says (PRD-\d{3,}): name it with -f main.hcl`},
+		"only others":      {map[string]string{"main.hcl": "", "dir.hcl/x": ""}, PipelineRef{}, "", "there is no pipeline for any PRD", `main.hcl is not named after a PRD id, which must be PRD- and three digits or more, such as PRD-009: name it with -f main.hcl`},
 		"no directory":     {map[string]string{"pipelines": ""}, PipelineRef{}, "", "look for pipelines: ", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -152,7 +152,7 @@ func TestCheckPRD(t *testing.T) {
 	for id, want := range map[string][2]string{
 		"PRD-001":         {"", ""},
 		"PRD-002":         {"", ""},
-		"ci/PRD-002.hcl":  {`"ci/PRD-002.hcl" is not a PRD id: it must match`, "did you mean PRD-002?"},
+		"ci/PRD-002.hcl":  {`"ci/PRD-002.hcl" is not a PRD id: it must be PRD- and three digits or more, such as PRD-009`, "did you mean PRD-002?"},
 		"main.hcl":        {`"main.hcl" is not a PRD id`, "to allow other names: "},
 		"prd-01":          {`"prd-01" is not a PRD id`, "did you mean PRD-001?"},
 		"something other": {`"something other" is not a PRD id`, "to allow other names: "},

@@ -17,6 +17,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"prdrunner/checkpoint/disk"
+	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/text"
 	"prdrunner/checkpoint/workspace"
 	"prdrunner/cmd/runner/advice"
@@ -264,7 +265,7 @@ func CheckPRD(env *cli.Environment, cfg *config.Config, id string) error {
 		}
 		return nil
 	}
-	err := advice.Usagef("%q is not a PRD id: it must match %s", id, cfg.IDPatternText)
+	err := advice.Usagef("%q is not a PRD id: it must %s", id, state.IDRule(cfg.IDPatternText))
 	if inFile != id && cfg.IDPattern.MatchString(inFile) {
 		return advice.With(err, fmt.Sprintf("did you mean %s?", inFile))
 	}
@@ -393,8 +394,12 @@ func onlyPipeline(env *cli.Environment, cfg *config.Config) (string, error) {
 // that looks like a pipeline, but whose name does not match id_pattern.
 func NoPipelines(env *cli.Environment, cfg *config.Config) error {
 	var tried, others []string
+	searched := cfg.IDPatternText
+	if searched == config.DefaultIDPattern {
+		searched = "PRD-NNN"
+	}
 	for _, dir := range PipelineDirs(env, cfg) {
-		tried = append(tried, env.Display(dir)+"/"+cfg.IDPatternText+config.PipelineExtension)
+		tried = append(tried, env.Display(dir)+"/"+searched+config.PipelineExtension)
 		entries, _ := os.ReadDir(dir) // FindPipelines reports a directory that can't be read
 		for _, entry := range entries {
 			if path := filepath.Join(dir, entry.Name()); filepath.Ext(path) == config.PipelineExtension && !entry.IsDir() {
@@ -406,8 +411,8 @@ func NoPipelines(env *cli.Environment, cfg *config.Config) error {
 	if len(others) == 0 {
 		return advice.With(err, "`runner init PRD-001` writes one to begin with")
 	}
-	return advice.With(err, fmt.Sprintf("%s is not named as id_pattern says (%s): name it with -f %s, rename it, or %s",
-		others[0], cfg.IDPatternText, text.ShellWord(others[0]), pipeline.IDPatternAdvice))
+	return advice.With(err, fmt.Sprintf("%s is not named after a PRD id, which must %s: name it with -f %s, rename it, or %s",
+		others[0], state.IDRule(cfg.IDPatternText), text.ShellWord(others[0]), pipeline.IDPatternAdvice))
 }
 
 // foundPipeline is a file whose name is that of a pipeline.
