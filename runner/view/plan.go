@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"prdrunner/checkpoint/state"
 	"prdrunner/pipeline"
 	"prdrunner/runner/plan"
 )
@@ -50,19 +51,19 @@ func writePlan(p *Page, plan *plan.Plan, folded *int) {
 		}
 		p.Printf("\n")
 	case plan.BeginsFrom != nil:
-		p.Printf("  a new session that begins from session %s, complete since %s", plan.Session, plan.BeginsFrom.At.UTC().Format("2006-01-02 15:04 UTC"))
+		p.Printf("  a new session that begins from session %s, complete since %s", state.ShortSession(plan.Session), plan.BeginsFrom.At.UTC().Format("2006-01-02 15:04 UTC"))
 		if plan.ResumeFrom > 0 {
 			p.Printf(", from Phase %d", plan.ResumeFrom)
 		}
 		p.Printf("\n")
 	case plan.Follows != nil:
-		p.Printf("  a new session, from the beginning; --resume continues from session %s of %s\n", plan.Follows.Session, plan.Follows.At.UTC().Format("2006-01-02 15:04 UTC"))
+		p.Printf("  a new session, from the beginning; --resume continues from session %s of %s\n", state.ShortSession(plan.Follows.Session), plan.Follows.At.UTC().Format("2006-01-02 15:04 UTC"))
 	case plan.Session == "":
 		p.Printf("  a first run\n")
 	case plan.ResumeFrom > 0:
-		p.Printf("  from Phase %d, session %s at %d\n", plan.ResumeFrom, plan.Session, plan.Seq)
+		p.Printf("  continues session %s from Phase %d\n", state.ShortSession(plan.Session), plan.ResumeFrom)
 	default:
-		p.Printf("  session %s at %d\n", plan.Session, plan.Seq)
+		p.Printf("  continues session %s\n", state.ShortSession(plan.Session))
 	}
 	if r := plan.Review; r != nil {
 		p.Printf("\n%s  attempt %d: %s, %s\n", p.Paint(Bold, "Review"), r.Attempt, r.Decision, OneLine(string(r.Reason)))

@@ -286,9 +286,9 @@ func TestPlanSaysWhereItBegins(t *testing.T) {
 	t.Parallel()
 	before := &state.Predecessor{Session: "s-0", At: start()}
 	for want, planned := range map[string]plan.Plan{
-		"a first run":                     {},
-		"session s-1 at 14":               {Session: "s-1", Seq: 14},
-		"from Phase 2, session s-1 at 14": {Session: "s-1", Seq: 14, ResumeFrom: 2},
+		"a first run":                                                                                    {},
+		"continues session 01234567":                                                                     {Session: "01234567-89ab", Seq: 14},
+		"continues session s-1 from Phase 2":                                                             {Session: "s-1", Seq: 14, ResumeFrom: 2},
 		"a new session that begins from the document PRD-009.json":                                       {Imported: true},
 		"a new session that begins from the document PRD-009.json, from Phase 2":                         {Imported: true, ResumeFrom: 2},
 		"a new session that begins from session s-0, complete since 2025-12-11 10:00 UTC":                {Session: "s-0", BeginsFrom: before},
