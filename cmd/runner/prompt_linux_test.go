@@ -264,6 +264,29 @@ func TestResumeOfAKilledSession(t *testing.T) {
 	s.exits(130)
 }
 
+// TestCtrlCAtTheFirstQuestion types Ctrl+C where a build asks what to do with an unfinished session. Nothing has
+// happened then, so the build must name no command that does the rest.
+func TestCtrlCAtTheFirstQuestion(t *testing.T) {
+	t.Parallel()
+	dir := unfinished(t)
+	before := run(t, dir, 0, "status", "PRD-001", "--json")
+	for _, keys := range [][]string{{ctrlC}, {"d\n", ctrlC}} {
+		s := atTerminal(t, dir, "build", "PRD-001")
+		s.expect("Choice [r/s/v/d/p]: ")
+		for i, key := range keys {
+			if i > 0 {
+				s.expect("This cannot be undone.")
+			}
+			s.send(key)
+		}
+		s.expect("Interrupted by SIGINT: nothing was started, and the session has not changed\r\n")
+		s.exits(exitInterrupted)
+	}
+	if after := run(t, dir, 0, "status", "PRD-001", "--json"); after != before {
+		t.Errorf("the status is\n%s\nand was\n%s", after, before)
+	}
+}
+
 func TestApprovalPrompt(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {

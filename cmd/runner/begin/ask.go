@@ -26,6 +26,7 @@ func (s *Starter) askUser(ctx context.Context, snap *checkpoint.Snapshot) (Start
 	if s.Person == nil {
 		return Start{}, s.undecided("there is an unfinished session of %s")
 	}
+	s.Env.Signals.Unchanged(!s.finishedFirst)
 	o := s.ReadOnlyOptions()
 	o.Select = s.Selection
 	plan, planErr := runner.Preview(ctx, o, snap.State)
@@ -39,8 +40,10 @@ func (s *Starter) askUser(ctx context.Context, snap *checkpoint.Snapshot) (Start
 		}
 		switch choice {
 		case choiceResume:
+			s.Env.Signals.Unchanged(false)
 			return Start{resume: true}, nil
 		case choiceFresh:
+			s.Env.Signals.Unchanged(false)
 			return Start{Fresh: true, NoCache: true}, nil
 		case choiceDelete:
 			return Start{NothingToDo: true}, s.remove(ctx)
@@ -89,6 +92,7 @@ func (s *Starter) remove(ctx context.Context) error {
 	if err := cli.Confirm(ctx, s.Person, s.Yes, question); err != nil {
 		return err
 	}
+	s.Env.Signals.Unchanged(false)
 	session, _, err := change.LastTarget(s.Env, s.Store, s.PRD).Lock(ctx)
 	if err != nil {
 		return err

@@ -81,6 +81,7 @@ type Starter struct {
 	VariableFlags   string                    // the flags that set variables of the pipeline
 	Command         func(flags string) string // returns the command that builds the pipeline, with more flags
 	Finished        *change.FinishedRollback  // the rollback that was finished before anything was decided
+	finishedFirst   bool                      // work that an earlier command left half done was finished before anything was decided
 
 	// RunHooks runs the hooks of the last run that have not ended.
 	RunHooks func(ctx context.Context, snap *checkpoint.Snapshot) error
@@ -138,6 +139,7 @@ func (s *Starter) continueCall(snap *checkpoint.Snapshot) {
 // start. It returns the session after that.
 func (s *Starter) finishFirst(ctx context.Context, snap *checkpoint.Snapshot) (_ *checkpoint.Snapshot, err error) {
 	archiving, err := s.Store.Archiving(s.PRD)
+	s.finishedFirst = err == nil && (archiving || change.Interrupted(snap))
 	switch {
 	case err != nil:
 		return nil, err
@@ -380,9 +382,11 @@ func (s *Starter) beginFromDocument(ctx context.Context, d *document.File) (Star
 	if d.Imported != nil {
 		question = fmt.Sprintf("%s.json was made of a checkpoint of %s. Continue from it?", s.PRD, d.Imported.Format)
 	}
+	s.Env.Signals.Unchanged(!s.finishedFirst)
 	if err := cli.Confirm(ctx, s.Person, s.Yes, question); err != nil {
 		return Start{}, err
 	}
+	s.Env.Signals.Unchanged(false)
 	return Start{Imported: d}, nil
 }
 

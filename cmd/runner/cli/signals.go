@@ -22,6 +22,7 @@ type Signals struct {
 	mu           sync.Mutex
 	first        string                  // name of the first signal, "" if there was none
 	continuation string                  // the command that would do the rest
+	unchanged    bool                    // the command has changed nothing yet: there is no rest
 	cancel       context.CancelFunc      // nil after it was called
 	atOnce       func(name, what string) // prints the message what, and ends the process
 	run          *runSignals             // nil if no run is on
@@ -130,6 +131,9 @@ func (s *Signals) HandOver(ctx context.Context) (_ context.Context, names <-chan
 // none.
 func (s *Signals) ResumeWith(command string) { s.withLock(func() { s.continuation = command }) }
 
+// Unchanged says whether the command has changed nothing yet, so that an interruption leaves nothing to do.
+func (s *Signals) Unchanged(so bool) { s.withLock(func() { s.unchanged = so }) }
+
 func (s *Signals) withLock(change func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -147,8 +151,11 @@ func (s *Signals) Interruption(where string) (name, line string) {
 // interruptionLine returns the line that reports an interruption. The caller holds s.mu.
 func (s *Signals) interruptionLine(name, where string) string {
 	line := "Interrupted by " + name + where
-	if s.continuation != "" {
-		line += fmt.Sprintf(": `%s` does the rest", s.continuation)
+	switch {
+	case s.unchanged:
+		return line + ": nothing was started, and the session has not changed"
+	case s.continuation != "":
+		return line + fmt.Sprintf(": `%s` does the rest", s.continuation)
 	}
 	return line
 }

@@ -19,17 +19,19 @@ func TestSignals(t *testing.T) {
 		atOnce       []string
 		line         string
 	}{
-		"none":  {nil, "", false, nil, "Interrupted by "},
-		"one":   {[]os.Signal{syscall.SIGTERM}, "", true, nil, "Interrupted by SIGTERM"},
-		"two":   {[]os.Signal{syscall.SIGHUP, os.Interrupt}, "", true, []string{"SIGINT: Interrupted by SIGINT"}, "Interrupted by SIGHUP"},
-		"quit":  {[]os.Signal{syscall.SIGQUIT}, "runner x", false, []string{"SIGQUIT: Interrupted by SIGQUIT: `runner x` does the rest"}, "Interrupted by SIGQUIT: `runner x` does the rest"},
-		"other": {[]os.Signal{os.Interrupt}, "runner x", true, nil, "Interrupted by SIGINT: `runner x` does the rest"},
+		"none":      {nil, "", false, nil, "Interrupted by "},
+		"one":       {[]os.Signal{syscall.SIGTERM}, "", true, nil, "Interrupted by SIGTERM"},
+		"two":       {[]os.Signal{syscall.SIGHUP, os.Interrupt}, "", true, []string{"SIGINT: Interrupted by SIGINT"}, "Interrupted by SIGHUP"},
+		"quit":      {[]os.Signal{syscall.SIGQUIT}, "runner x", false, []string{"SIGQUIT: Interrupted by SIGQUIT: `runner x` does the rest"}, "Interrupted by SIGQUIT: `runner x` does the rest"},
+		"unchanged": {[]os.Signal{os.Interrupt}, "runner x", true, nil, "Interrupted by SIGINT: nothing was started, and the session has not changed"},
+		"other":     {[]os.Signal{os.Interrupt}, "runner x", true, nil, "Interrupted by SIGINT: `runner x` does the rest"},
 	} {
 		var s Signals
 		var ended []string
 		ctx, cancel := context.WithCancel(t.Context())
 		s.cancel, s.atOnce = cancel, func(name, what string) { ended = append(ended, name+": "+what) }
 		s.ResumeWith(test.continuation)
+		s.Unchanged(name == "unchanged")
 		restored := 0
 		s.RestoreWith(func() { restored++ })
 		for _, sig := range test.signals {
