@@ -99,6 +99,10 @@ func (s *survey) files(g *state.Gate) (*compare.Comparison, show.FilesSince) {
 	return c.Comparison, files
 }
 
+// atStart is the moment of the first checkpoint of a session that has results of an earlier one: its files may have been
+// edited since those were judged.
+const atStart = "when this session began; what changed before is not counted"
+
 // base returns the last checkpoint before the work that a gate judges began in this session, and
 // what began then. It is nil if there is none. Work that began in an earlier session is compared
 // with the first checkpoint of this one.
@@ -116,7 +120,7 @@ func (s *survey) base(g *state.Gate) (*state.CheckpointRef, string, error) {
 	if began == 0 {
 		for _, c := range kept {
 			if c.Trigger == state.TriggerStart {
-				return c, "when this session began, with work of an earlier one", nil
+				return c, atStart, nil
 			}
 		}
 		return nil, "of the time when this session began", nil
@@ -124,6 +128,9 @@ func (s *survey) base(g *state.Gate) (*state.CheckpointRef, string, error) {
 	before := "before " + name + " began"
 	for _, c := range slices.Backward(kept) {
 		if c.Seq < began {
+			if c.Trigger == state.TriggerStart && s.State.BeganFrom != nil {
+				before = atStart
+			}
 			return c, before, nil
 		}
 	}

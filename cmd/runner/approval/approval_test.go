@@ -24,7 +24,11 @@ func session() *state.State {
 	}
 	st := &state.State{PRD: "PRD-001", Phases: []*state.Phase{{Name: "one", Workstreams: list, Gates: []*state.Gate{{Label: "ok (one)", Status: state.Waiting}}}}}
 	for i, seq := range []uint64{1, 5} {
-		st.Checkpoints = append(st.Checkpoints, &state.CheckpointRef{ID: fmt.Sprintf("CP-%d", i+1), Seq: seq, Valid: true, Trigger: state.TriggerStart})
+		trigger := state.TriggerStart
+		if i > 0 {
+			trigger = state.TriggerPhaseTransition
+		}
+		st.Checkpoints = append(st.Checkpoints, &state.CheckpointRef{ID: fmt.Sprintf("CP-%d", i+1), Seq: seq, Valid: true, Trigger: trigger})
 	}
 	return st.Clone() // knows which gate is whose
 }
@@ -73,6 +77,20 @@ func TestOneComparison(t *testing.T) {
 	}
 }
 
+// TestStartOfSuccessor: a session that began with the results of another one counts no edit made between the two, and
+// says so.
+func TestStartOfSuccessor(t *testing.T) {
+	t.Parallel()
+	st := session()
+	st.BeganFrom = &state.Predecessor{Session: "earlier"}
+	said, _ := filesOf(t, st, state.Commit{Seq: 2, Events: []state.Event{state.PhaseStarted{Phase: "one"}}}, state.Commit{Seq: 6, Events: []state.Event{state.WorkstreamStarted{Workstream: "b"}}})
+	first := "CP-1 when this session began; what changed before is not counted"
+	want := map[string]string{"g0 (a)": first, "g1 (a)": first, "ok (one)": first, "g0 (b)": "CP-2 before b began", "g1 (b)": "CP-2 before b began"}
+	if diff := cmp.Diff(want, said); diff != "" {
+		t.Errorf("the files are compared with (-want +got):\n%s", diff)
+	}
+}
+
 // TestCompactedStart: of work that began before the journal does, no moment is claimed.
 func TestCompactedStart(t *testing.T) {
 	t.Parallel()
@@ -84,7 +102,7 @@ func TestCompactedStart(t *testing.T) {
 		state.Commit{Seq: 10, Events: []state.Event{state.WorkstreamStarted{Workstream: "a", Attempt: 2}}},
 	)
 	lost := "the journal was compacted since, and no longer says when "
-	earlier := "CP-1 when this session began, with work of an earlier one"
+	earlier := "CP-1 when this session began; what changed before is not counted"
 	want := map[string]string{"g0 (a)": lost + "a began", "g1 (a)": lost + "a began", "ok (one)": lost + "one began", "g0 (b)": earlier, "g1 (b)": earlier}
 	if diff := cmp.Diff(want, said); diff != "" {
 		t.Errorf("the files are compared with (-want +got):\n%s", diff)
