@@ -86,7 +86,8 @@ type SessionStarted struct {
 	Version       string                      `json:"version"` // of the runner
 }
 
-// RunSettings say how a run works, for those that watch it. No decision depends on what is on record of them.
+// RunSettings are the options of a run that its progress depends on. They are recorded for commands that show the
+// run from another process; no plan reads them.
 type RunSettings struct {
 	Parallel     int  `json:"parallel"`                 // how many processes run at once at most
 	KeepGoing    bool `json:"keep_going,omitempty"`     // after a failure, what does not depend on it continues

@@ -34,10 +34,10 @@ func onTerminal(n sizes) contest {
 	live.missing = "its options of script are those of Linux"
 	if runtime.GOOS == "linux" {
 		var inTerminal func(dir string) *exec.Cmd
-		inTerminal, live.missing = program("script", "--quiet", "--return", "--command", "stty columns 100 rows 30; exec runner build PRD-001 --parallel "+jobs, "typescript")
+		inTerminal, live.missing = program("script", "--quiet", "--return", "--command", "stty columns 100 rows 30; exec runner build PRD-001 --ci none --parallel "+jobs, "typescript")
 		live.command = func(dir string) *exec.Cmd {
 			cmd := inTerminal(dir)
-			cmd.Env = append(quiet(dir).Env, "TERM=xterm", "CI=")
+			cmd.Env = append(quiet(dir).Env, "TERM=xterm")
 			return cmd
 		}
 	}

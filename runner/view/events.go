@@ -149,13 +149,12 @@ func (v *plain) printCompleted(e state.WorkstreamCompleted) {
 	}
 }
 
-// printWork prints the end of the log of what a workstream did, folded and once, where the log of a CI system can fold.
+// printWork prints the end of the log of what a workstream did, folded, where the log of a CI system can fold.
 func (v *plain) printWork(workstream string, work state.Work) {
-	name := disk.LogName(workstream, work.Attempt)
-	if v.markup == nil || v.stream != nil || work.Cached != nil || v.workShown[workstream] == work.Attempt { // the output was shown while it came, or at a failed gate
+	if v.markup == nil || v.stream != nil || work.Cached != nil { // with stream, the output was shown while it came
 		return
 	}
-	v.workShown[workstream] = work.Attempt
+	name := disk.LogName(workstream, work.Attempt)
 	text, err := LogEnd(filepath.Join(v.logs.Dir, name))
 	if err != nil {
 		text = err.Error()
@@ -207,8 +206,10 @@ func (v *plain) printGate(at time.Time, e state.Event) {
 		delete(v.began, e.Gate)
 		v.failureShown[e.Gate] = true
 		v.printFailure(e.Gate, millis(e.DurationMS), e.Error)
-		if _, owner, _ := state.CutLabel(e.Gate); v.work[owner].Attempt > 0 {
-			v.printWork(owner, v.work[owner])
+		_, owner, _ := state.CutLabel(e.Gate)
+		if work, ok := v.work[owner]; ok {
+			v.printWork(owner, work)
+			delete(v.work, owner)
 		}
 	case state.GateAsked:
 		v.printAsked(e)

@@ -86,3 +86,31 @@ func TestOutputIsToldOnce(t *testing.T) {
 		})
 	}
 }
+
+// TestSummaryIsBounded: in one line, a long message is cut, and the step stays.
+func TestSummaryIsBounded(t *testing.T) {
+	t.Parallel()
+	got := view.Summary(state.Failure{Workstream: "w", Message: state.Text(strings.Repeat("x", 2000))})
+	if want := "w: " + strings.Repeat("x", 399) + "…"; got != want {
+		t.Errorf("got %q", got)
+	}
+}
+
+// TestPlainTimesAndSignals: each event of a commit has its own time, and without a terminal a signal has its own name.
+func TestPlainTimesAndSignals(t *testing.T) {
+	t.Parallel()
+	began := time.Date(2025, 12, 11, 10, 0, 0, 0, time.UTC)
+	var out bytes.Buffer
+	v := view.New(view.Plain, view.Options{Out: &out, Now: func() time.Time { return began }})
+	v.Begin(runner.Beginning{PRD: "PRD-009"})
+	v.Commit(state.Commit{Seq: 1, Time: began, AfterMS: []int64{0, 2000}, Events: []state.Event{
+		state.WorkstreamStarted{Workstream: "w", Attempt: 1}, state.WorkstreamFailed{Workstream: "w", Error: state.Failure{Message: "no"}},
+	}})
+	v.Stop(runner.Stopping{Signal: "SIGINT"})
+	v.Close()
+	for _, want := range []string{"w failed after 2s\n", "! SIGINT: "} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("no %q in\n%s", want, out.String())
+		}
+	}
+}

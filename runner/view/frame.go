@@ -13,8 +13,8 @@ import (
 )
 
 const (
-	// maxRows bounds the rows of steps in the live part of the screen, fewRows those on a small screen. otherRows
-	// stay for what is above and below them, fewOtherRows on a small screen.
+	// On a large screen, steps have up to maxRows rows, and otherRows rows are kept for everything else. On a small
+	// screen, these numbers are fewRows and fewOtherRows.
 	maxRows, otherRows    = 30, 10
 	fewRows, fewOtherRows = 12, 6
 	// foldFrom is from how many instances of one workstream on these share one row.

@@ -151,6 +151,16 @@ func TestFrameOnALargeScreen(t *testing.T) {
 	}
 }
 
+// TestFailedOnASmallScreen: on a small screen, what has failed has no row of its own.
+func TestFailedOnASmallScreen(t *testing.T) {
+	t.Parallel()
+	for height, want := range map[int]int{otherRows: 0, otherRows + 1: 1} {
+		if rows := frameOf(frames()["failures"], 80, height).failedRows(); len(rows) != want {
+			t.Errorf("%d rows say what has failed on a screen of %d, want %d", len(rows), height, want)
+		}
+	}
+}
+
 // TestScroll: the selected row is always shown, a row further with each key, and what is selected stays so when others
 // end.
 func TestScroll(t *testing.T) {

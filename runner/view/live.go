@@ -203,7 +203,7 @@ func (v *live) draw() {
 // show prints the pending text above the given rows. columns is the width of the terminal, 0 if it is
 // not known now.
 func (v *live) show(rows []row, columns int) {
-	v.plain.page.Columns = columns // for what is printed next
+	v.plain.page.Columns = columns // so wide is what is printed from now on
 	if columns == 0 {
 		columns = max(1, v.screen.width)
 	}

@@ -10,7 +10,8 @@ import (
 	"prdrunner/runner/progress"
 )
 
-// maxPhases bounds the rows of the phases before the current one, and of those after it. More of them share a row.
+// maxPhases is how many phases before the current one have rows, and how many after it. If there are more, several
+// phases share one row.
 const maxPhases = 4
 
 // phaseLine is what the row of a phase says. Its columns are below those of the other phases.
@@ -95,8 +96,8 @@ func (f *frame) currentLine(p *progress.Phase) phaseLine {
 	return l
 }
 
-// columnsOf returns the widths of the columns of phases: of those that have a row, and of those ahead that may have
-// one.
+// columnsOf returns the widths of the columns in which all phases fit: the given lines, and the later phases if each of
+// them has a row.
 func (f *frame) columnsOf(lines []phaseLine, ahead []*progress.Phase) (c phaseColumns) {
 	for _, l := range lines {
 		c.name = max(c.name, displaywidth.String(OneLine(l.name)))

@@ -26,7 +26,6 @@ type plain struct {
 	began        map[string]time.Time  // start times of running phases, workstreams and gates
 	work         map[string]state.Work // of finished workstreams with running gates
 	reasonShown  map[string]bool       // steps whose reason to run again was shown with the plan
-	workShown    map[string]int        // by workstream: the attempt whose log was printed, folded
 	failureShown map[string]bool       // gates whose failure has been shown
 	prd          string
 	progress     *progress.Progress
@@ -57,7 +56,6 @@ func newPlain(o Options) *plain {
 		began:        map[string]time.Time{},
 		work:         map[string]state.Work{},
 		reasonShown:  map[string]bool{},
-		workShown:    map[string]int{},
 		failureShown: map[string]bool{},
 		artifacts:    map[state.Text]bool{},
 		goesOn:       map[string]bool{},

@@ -228,6 +228,34 @@ func TestLive(t *testing.T) {
 	})
 }
 
+// TestLiveIsDivided: lines are divided at spaces where the terminal ends, also after it has another width.
+func TestLiveIsDivided(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		out, columns := &shown{}, 30
+		v := New(Auto, Options{Out: out, Size: func() (int, int) { return columns, 24 }})
+		v.Begin(runner.Beginning{PRD: "PRD-009", Title: "a title of many words", Session: "s-1", Plan: monorepo(1)})
+		if got := out.take(); !strings.Contains(got, "PRD-009: a title of many words\n  session s-1\n") {
+			t.Errorf("the first line is not divided: %q", got)
+		}
+		warned := func() string {
+			v.Warn("this is a warning of about fifty columns or some more")
+			time.Sleep(frameInterval)
+			synctest.Wait()
+			return out.take()
+		}
+		if got, want := warned(), "! this is a warning of about\n  fifty columns or some more\n"; !strings.Contains(got, want) {
+			t.Errorf("no %q in %q", want, got)
+		}
+		columns = 80
+		warned() // the next one is printed for the new width
+		if got, want := warned(), "! this is a warning of about fifty columns or some more\n"; !strings.Contains(got, want) {
+			t.Errorf("no %q in %q", want, got)
+		}
+		v.Close()
+	})
+}
+
 // TestLiveWithoutAnEnd: Close ends a view whose run has failed before its end.
 func TestLiveWithoutAnEnd(t *testing.T) {
 	t.Parallel()

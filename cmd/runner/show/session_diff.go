@@ -72,10 +72,11 @@ func (r SessionDiffReport) endedPhases() []compare.StepChange {
 	const unfinished = "unfinished"
 	phases := slices.Clone(r.Phases)
 	for i := range phases {
-		if p := &phases[i]; p.From == state.Running && !r.From.Running {
+		p := &phases[i]
+		if p.From == state.Running && !r.From.Running {
 			p.From = unfinished
 		}
-		if p := &phases[i]; p.To == state.Running && !r.To.Running {
+		if p.To == state.Running && !r.To.Running {
 			p.To = unfinished
 		}
 	}

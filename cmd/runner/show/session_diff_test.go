@@ -35,10 +35,18 @@ func TestSessionDiff(t *testing.T) {
 	b.State.Phases = append(b.State.Phases, &state.Phase{Name: "two", Status: state.Completed})
 	h := show.NewHistoryReport(cmdline, at(20), "PRD-009", []show.PastSession{a, b})
 	differ := show.NewSessionDiffReport(h, h.Sessions[0], h.Sessions[1], a.State, b.State)
+	back := show.NewSessionDiffReport(h, h.Sessions[1], h.Sessions[0], b.State, a.State)
+	running := back
+	running.To.Running = true
+	runningFirst := differ
+	runningFirst.From.Running = true
 	same := show.NewSessionDiffReport(h, h.Sessions[0], h.Sessions[0], a.State, a.State)
 	compareAnswers(t, "session_diff.txt", []answer{
 		{"they differ", func(w io.Writer) error { return show.SessionDiff(w, differ) }},
 		asJSON("they differ", differ),
+		{"the other way", func(w io.Writer) error { return show.SessionDiff(w, back) }},
+		{"the second runs", func(w io.Writer) error { return show.SessionDiff(w, running) }},
+		{"the first runs", func(w io.Writer) error { return show.SessionDiff(w, runningFirst) }},
 		{"the same", func(w io.Writer) error { return show.SessionDiff(w, same) }},
 	})
 }
