@@ -99,7 +99,7 @@ func TestCaptureOutsideGit(t *testing.T) {
 		t.Errorf("%d files: %s", first.Files, diff)
 	}
 	for _, e := range l.Entries {
-		if e.isDir() {
+		if e.IsDir() {
 			continue
 		}
 		r, err := w.contents.Open(t.Context(), e)
@@ -255,7 +255,7 @@ func testCaptureGit(t *testing.T, sub string) {
 		t.Error(diff)
 	}
 	for _, e := range l.Entries {
-		wantBlob := e.Path != "big" && e.Path != "build/kept" && !e.isDir()
+		wantBlob := e.Path != "big" && e.Path != "build/kept" && !e.IsDir()
 		if (e.Blob != "") != wantBlob {
 			t.Errorf("%q: blob %q", e.Path, e.Blob)
 		}

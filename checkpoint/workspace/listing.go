@@ -215,7 +215,7 @@ func (l *Listing) IsSpecial(path string) bool {
 func Emptied(from, to *Listing) []string {
 	seen := map[string]bool{}
 	for _, e := range to.Entries {
-		if e.isDir() {
+		if e.IsDir() {
 			seen[e.Path] = true
 		}
 		for dir := range tree.Parents(e.Path) {

@@ -141,7 +141,7 @@ func (d *wireDir) equalsDir(data []byte, l *Listing) bool {
 		if rest, ok = bytes.CutPrefix(rest, want); !ok {
 			return false
 		}
-		if rest, ok = cutBlob(rest, e.isDir()); !ok {
+		if rest, ok = cutBlob(rest, e.IsDir()); !ok {
 			return false
 		}
 		files++

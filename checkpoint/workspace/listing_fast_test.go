@@ -23,7 +23,7 @@ func TestBeside(t *testing.T) {
 		kept := *l
 		kept.Entries = append([]Entry{}, l.Entries...)
 		for i := range kept.Entries {
-			if e := &kept.Entries[i]; !e.isDir() && rapid.Bool().Draw(r, "blob") {
+			if e := &kept.Entries[i]; !e.IsDir() && rapid.Bool().Draw(r, "blob") {
 				e.Blob = strings.Repeat("b", 40)
 			}
 		}

@@ -22,7 +22,7 @@ func listings() *rapid.Generator[*Listing] {
 		for range rapid.IntRange(0, 12).Draw(t, "files") {
 			path := strings.Join(rapid.SliceOfN(names, 1, 4).Draw(t, "path"), "/")
 			e := Entry{Path: path, Mode: rapid.SampledFrom([]uint32{0o644, 0o755, 0, 0o400, ModeSymlink, ModeDir | 0o755}).Draw(t, "mode")}
-			if !e.isDir() {
+			if !e.IsDir() {
 				data := rapid.SampledFrom([]string{"x", "yy", "zz"}).Draw(t, "data")
 				e.Size, e.Digest = int64(len(data)), shaOf(data)
 			}

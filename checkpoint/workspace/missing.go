@@ -89,7 +89,7 @@ func (c *Contents) locate(ctx context.Context, entries []Entry) (located []Entry
 		return nil, nil, err
 	}
 	err = c.tree.Each(ctx, len(entries), 1+min(chunkSize, len(entries)/16), func(ctx context.Context, _ *tree.Cursor, i int) (err error) {
-		if e := &located[i]; !e.isDir() {
+		if e := &located[i]; !e.IsDir() {
 			err = all.withSource(func(s *source) error { return s.locate(ctx, e) })
 			reasons[i], err = unavailable(ctx, err)
 		}
@@ -118,7 +118,7 @@ func (c *Contents) findMissing(ctx context.Context, entries []Entry) ([]Missing,
 	}
 	var wanted []int // as objects
 	for i, e := range entries {
-		if !e.isDir() && (e.Blob == "" || !inGit[e.Blob]) {
+		if !e.IsDir() && (e.Blob == "" || !inGit[e.Blob]) {
 			wanted = append(wanted, i)
 		}
 	}

@@ -62,7 +62,7 @@ func (r *restore) findObstacles(ctx context.Context) ([]Obstacle, error) {
 			return nil, err
 		}
 		obstacle, err := r.obstacleAbove(c, i.Path, above)
-		if err == nil && obstacle == "" && i.isDir && !i.To.isDir() {
+		if err == nil && obstacle == "" && i.isDir && !i.To.IsDir() {
 			obstacle, err = r.obstacleBelow(ctx, i.Path)
 		}
 		if err != nil {
@@ -172,7 +172,7 @@ func (w *Workspace) Compare(ctx context.Context, entries []Entry) ([]Compared, e
 			found[n].Obstacle = e.Path + " (a mount point)"
 		}
 		switch isDir := items[n].isDir; {
-		case isDir && e.isDir() && found[n].Now == nil:
+		case isDir && e.IsDir() && found[n].Now == nil:
 			found[n].Now = e
 		case isDir && !equalEntries(found[n].Now, e):
 			found[n].Now = nil
@@ -197,7 +197,7 @@ func (r *restore) findInTheWay(ctx context.Context, items []*item, found []Compa
 		}
 		var err error
 		switch {
-		case i.isDir && i.To.isDir():
+		case i.isDir && i.To.IsDir():
 		case i.isDir:
 			found[n].Obstacle, err = r.obstacleBelow(ctx, i.Path)
 		default:

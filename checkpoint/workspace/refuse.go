@@ -344,7 +344,7 @@ func (w *Workspace) Refused(ctx context.Context, entries []Entry, last *Listing,
 		return nil, err
 	}
 	for _, e := range entries {
-		if e.isDir() {
+		if e.IsDir() {
 			continue
 		}
 		f := surveyed{found: foundAt(e.Path), index: index[e.Path]}

@@ -143,12 +143,12 @@ type item struct {
 
 // removes reports whether the file at the path must be removed before anything is written.
 func (i *item) removes() bool {
-	return !i.done && i.From != nil && (i.To == nil || i.From.isDir() || i.To.isDir()) && !i.onlyMode()
+	return !i.done && i.From != nil && (i.To == nil || i.From.IsDir() || i.To.IsDir()) && !i.onlyMode()
 }
 
 // writes reports whether the item has bytes to write.
 func (i *item) writes() bool {
-	return !i.done && i.To != nil && !i.To.isDir() && !i.onlyMode()
+	return !i.done && i.To != nil && !i.To.IsDir() && !i.onlyMode()
 }
 
 // onlyMode reports whether only the permissions change.
@@ -158,7 +158,11 @@ func differInMode(from, to *Entry) bool {
 	return from != nil && to != nil && from.Digest == to.Digest && from.kindBits() == to.kindBits() && to.Mode != ModeSymlink
 }
 
-func (e *Entry) isDir() bool { return e.kindBits() == ModeDir }
+// IsDir reports whether the entry is an empty directory.
+func (e *Entry) IsDir() bool { return e.kindBits() == ModeDir }
+
+// IsSymlink reports whether the entry is a symbolic link.
+func (e *Entry) IsSymlink() bool { return e.kindBits() == ModeSymlink }
 
 // kindBits returns the mode without permissions: 0 for a regular file.
 func (e *Entry) kindBits() uint32 { return e.Mode &^ 0o777 }
@@ -250,7 +254,7 @@ func (r *restore) compareItem(ctx context.Context, c *tree.Cursor, i *item) erro
 	case equalEntries(now, i.To) && (now != nil || !i.isDir || i.To == nil):
 		i.done = true
 	case equalEntries(now, i.From):
-	case i.From == nil && now.isDir(): // an empty directory holds nothing that could be lost
+	case i.From == nil && now.IsDir(): // an empty directory holds nothing that could be lost
 	default:
 		return &ChangedError{Path: i.Path}
 	}
@@ -267,7 +271,7 @@ func staysMounted(c *tree.Cursor, i *item, now *Entry) bool {
 	switch {
 	case i.done, now == nil && !i.isDir, equalEntries(now, i.To), differInMode(now, i.To):
 		return false
-	case i.isDir && (i.To == nil || i.To.isDir()):
+	case i.isDir && (i.To == nil || i.To.IsDir()):
 		return false
 	}
 	return c.IsMountPoint(i.Path)

@@ -30,7 +30,7 @@ func (r *restore) applyChanges(ctx context.Context) error {
 		for dir := range tree.Parents(i.Path) {
 			r.needed[dir] = true
 		}
-		if i.To.isDir() {
+		if i.To.IsDir() {
 			r.needed[i.Path] = true
 		}
 	}
@@ -320,14 +320,14 @@ func (r *restore) changeModes(ctx context.Context, _ *dirSet) error {
 	c := r.w.tree.Cursor()
 	defer c.Close()
 	for _, i := range r.items {
-		if i.done || i.To == nil || !i.To.isDir() && !i.onlyMode() {
+		if i.done || i.To == nil || !i.To.IsDir() && !i.onlyMode() {
 			continue
 		}
 		if err := ctx.Err(); err != nil {
 			return err
 		}
 		dir, name, err := c.At(i.Path)
-		if err == nil && !i.To.isDir() {
+		if err == nil && !i.To.IsDir() {
 			err = r.recheck(ctx, dir, i)
 		}
 		if err == nil {
@@ -396,7 +396,7 @@ func (r *restore) verify(ctx context.Context) error {
 		if err != nil {
 			return fmt.Errorf("verify: %w", err)
 		}
-		if !equalEntries(now, i.To) && (i.To == nil || !i.To.isDir() || !again.isDir) {
+		if !equalEntries(now, i.To) && (i.To == nil || !i.To.IsDir() || !again.isDir) {
 			return fmt.Errorf("verify: %w", &ChangedError{Path: i.Path})
 		}
 		return nil

@@ -33,7 +33,7 @@ func (w *Workspace) InScope(ctx context.Context, patterns []string, inGit bool) 
 			in[f.Path] = true
 		}
 	}
-	return func(e Entry) bool { return in[e.Path] || inGit && e.isDir() }, nil
+	return func(e Entry) bool { return in[e.Path] || inGit && e.IsDir() }, nil
 }
 
 // Names returns the paths that Now would list. It reads no file.
@@ -107,7 +107,7 @@ func (w *Workspace) CorrectDeletions(ctx context.Context, changes []Change) ([]C
 // describeNow describes the file at the path of an entry. An empty directory that now
 // contains files counts as unchanged.
 func (in *files) describeNow(ctx context.Context, c *tree.Cursor, was Entry) (Entry, error) {
-	if was.isDir() {
+	if was.IsDir() {
 		if is, err := c.Place(was.Path).Status(); err != nil || is.Mode.IsDir() {
 			return was, err
 		}

@@ -89,7 +89,7 @@ func findCreatedSparse(ctx context.Context, w *Workspace, entries []Entry, l *Li
 	}
 	var index map[string]git.File
 	for _, e := range entries {
-		if !l.IsSparse(e.Path) || e.isDir() {
+		if !l.IsSparse(e.Path) || e.IsDir() {
 			continue
 		}
 		f, err := w.files.describe(ctx, w.tree.Place(e.Path), e.Path, func(int64) bool { return true })

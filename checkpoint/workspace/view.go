@@ -96,7 +96,7 @@ func (m *memo) lookup(path string) (Entry, bool) {
 		return e, true
 	}
 	i, ok := slices.BinarySearchFunc(m.seen, path, comparePath)
-	if !ok || m.seen[i].isDir() {
+	if !ok || m.seen[i].IsDir() {
 		return Entry{}, false
 	}
 	return m.seen[i], true
@@ -116,7 +116,7 @@ func (m *memo) lookupRun(paths []string) (entries []Entry, ok bool) {
 	}
 	entries = m.seen[from : from+len(paths) : from+len(paths)]
 	for i := range entries {
-		if entries[i].Path != paths[i] || entries[i].isDir() {
+		if entries[i].Path != paths[i] || entries[i].IsDir() {
 			return nil, false
 		}
 	}
@@ -137,7 +137,7 @@ func (m *memo) recall(paths []string, places []Entry) (rest []int) {
 		for len(seen) > 0 && seen[0].Path < path {
 			seen = seen[1:]
 		}
-		if len(seen) > 0 && seen[0].Path == path && !seen[0].isDir() {
+		if len(seen) > 0 && seen[0].Path == path && !seen[0].IsDir() {
 			places[i] = seen[0]
 		} else if e, ok := other[path]; ok {
 			places[i] = e

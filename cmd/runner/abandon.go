@@ -12,6 +12,7 @@ import (
 	"prdrunner/cmd/runner/advice"
 	"prdrunner/cmd/runner/change"
 	"prdrunner/cmd/runner/cli"
+	"prdrunner/cmd/runner/info"
 	"prdrunner/cmd/runner/load"
 	"prdrunner/cmd/runner/show"
 )
@@ -71,7 +72,7 @@ func runAbandon(ctx context.Context, env *cli.Environment, o abandonOptions) err
 	case change.StateAfterFinish(ctx, store, snap.State).Status == state.StatusComplete:
 		return advice.Usagef("%s is complete: there is nothing to give up", o.prd)
 	}
-	question := fmt.Sprintf("Give the session of %s up (%s)? It is archived; to resume it later, export and import it.", o.prd, show.Progress(snap.State))
+	question := fmt.Sprintf("Give the session of %s up (%s)? It is archived; to resume it later, export and import it.", o.prd, info.Progress(snap.State))
 	if err := cli.Confirm(ctx, env.Terminal(), o.yes, question); err != nil {
 		return err
 	}

@@ -21,6 +21,7 @@ import (
 	"prdrunner/cmd/runner/checkpoints"
 	"prdrunner/cmd/runner/cli"
 	"prdrunner/cmd/runner/config"
+	"prdrunner/cmd/runner/info"
 	"prdrunner/cmd/runner/load"
 	"prdrunner/cmd/runner/safety"
 	"prdrunner/cmd/runner/show"
@@ -424,7 +425,7 @@ func (a advised) End(e runner.Ending) {
 
 // next returns the command lines that the user can type next for a session in this state.
 func (b *build) next(st *state.State) []state.Text {
-	s := show.NewSessionStatus(b.env.CommandLine, b.env.Now(), st.PRD, &checkpoint.Snapshot{Current: reader.Current{State: st}})
+	s := info.NewSessionStatus(b.env.CommandLine, b.env.Now(), st.PRD, &checkpoint.Snapshot{Current: reader.Current{State: st}})
 	return s.NextWith(b.env.CommandLine, b.env.Now(), b.VariableFlags)
 }
 

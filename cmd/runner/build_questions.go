@@ -5,7 +5,7 @@ import (
 
 	"prdrunner/checkpoint/state"
 	"prdrunner/cmd/runner/approval"
-	"prdrunner/cmd/runner/show"
+	"prdrunner/cmd/runner/info"
 	"prdrunner/runner/sink"
 )
 
@@ -18,7 +18,7 @@ func (b *build) askedQuestions(ctx context.Context) []sink.Question {
 	}
 	var gates []*state.Gate
 	for g := range st.Gates() {
-		if show.Awaits(g) {
+		if info.Awaits(g) {
 			gates = append(gates, g)
 		}
 	}
@@ -29,7 +29,7 @@ func (b *build) askedQuestions(ctx context.Context) []sink.Question {
 	return questions
 }
 
-func (b *build) askedQuestion(g *state.Gate, judged *show.Judged) sink.Question {
+func (b *build) askedQuestion(g *state.Gate, judged *info.Judged) sink.Question {
 	q := sink.Question{Gate: g.Label, Message: state.Text(b.Masker.String(string(g.Message))), More: string(judged.Files.Difference)}
 	for _, line := range judged.Lines() {
 		q.Facts = append(q.Facts, b.Masker.String(line))
@@ -39,7 +39,7 @@ func (b *build) askedQuestion(g *state.Gate, judged *show.Judged) sink.Question 
 	}
 	if g.ExpiresAt == nil || g.ExpiresAt.After(b.env.Now()) {
 		prd := b.Pipeline.ID
-		q.Answers = []string{b.env.Command(show.ApproveCommand(prd, g.Label, g.Asks)), b.env.Command(show.RejectCommand(prd, g.Label))}
+		q.Answers = []string{b.env.Command(info.ApproveCommand(prd, g.Label, g.Asks)), b.env.Command(info.RejectCommand(prd, g.Label))}
 	}
 	return q
 }

@@ -11,8 +11,8 @@ import (
 	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/state"
 	"prdrunner/cmd/runner/cli"
+	"prdrunner/cmd/runner/info"
 	"prdrunner/cmd/runner/load"
-	"prdrunner/cmd/runner/show"
 	"prdrunner/runner/view"
 )
 
@@ -42,7 +42,7 @@ func completeWaiting(env *cli.Environment) cobra.CompletionFunc {
 			return nil
 		}
 		for g := range snap.State.Gates() {
-			if show.Awaits(g) {
+			if info.Awaits(g) {
 				words = append(words, cobra.CompletionWithDesc(g.Label, view.FirstLine(string(g.Message))))
 			}
 		}

@@ -7,6 +7,7 @@ import (
 
 	"prdrunner/cmd/runner/cli"
 	"prdrunner/cmd/runner/config"
+	"prdrunner/cmd/runner/info"
 	"prdrunner/cmd/runner/show"
 )
 
@@ -61,7 +62,7 @@ func showDefaults(env *cli.Environment, o configOptions) error {
 
 func showSettings(env *cli.Environment, o configOptions, settings []config.Setting, note func(config.Setting) string) error {
 	if o.json {
-		return show.JSON(env.Stdout, show.NewSettingsReport(settings))
+		return show.JSON(env.Stdout, info.NewSettingsReport(settings))
 	}
 	return show.Settings(env.Stdout, settings, note)
 }

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"prdrunner/cmd/runner/show"
+	"prdrunner/cmd/runner/info"
 )
 
 // noteChange changes the note that names the runner in a lock file.
@@ -49,8 +49,8 @@ func TestADeadRunnerIsNeverRunning(t *testing.T) {
 				Killed bool               `json:"killed"`
 				Owner  json.RawMessage    `json:"owner"`
 				Next   []string           `json:"next"`
-				Counts show.StepCounts    `json:"workstreams"`
-				Steps  []show.RunningStep `json:"running"`
+				Counts info.StepCounts    `json:"workstreams"`
+				Steps  []info.RunningStep `json:"running"`
 			}
 			if err := json.Unmarshal([]byte(p.run(0, "status", "PRD-001", "--json")), &status); err != nil {
 				t.Fatal(err)

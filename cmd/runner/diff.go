@@ -12,6 +12,7 @@ import (
 	"prdrunner/checkpoint/reader"
 	"prdrunner/cmd/runner/advice"
 	"prdrunner/cmd/runner/cli"
+	"prdrunner/cmd/runner/info"
 	"prdrunner/cmd/runner/show"
 )
 
@@ -67,8 +68,8 @@ func runDiff(ctx context.Context, env *cli.Environment, o diffOptions) error {
 	if err != nil {
 		return err
 	}
-	h := show.NewHistoryReport(env.CommandLine, env.Now(), o.prd, past)
-	report := show.NewSessionDiffReport(h, h.Sessions[from], h.Sessions[to], past[from].State, past[to].State)
+	h := info.NewHistoryReport(env.CommandLine, env.Now(), o.prd, past)
+	report := info.NewSessionDiffReport(h, h.Sessions[from], h.Sessions[to], past[from].State, past[to].State)
 	if o.json {
 		return show.JSON(env.Stdout, report)
 	}
@@ -76,7 +77,7 @@ func runDiff(ctx context.Context, env *cli.Environment, o diffOptions) error {
 }
 
 // findSession returns the index of the session that a reference names.
-func findSession(prd string, sessions []show.PastSession, ref string) (int, error) {
+func findSession(prd string, sessions []info.PastSession, ref string) (int, error) {
 	hint := fmt.Sprintf("`runner history %s` lists the sessions", prd)
 	if ago, is := sessionsAgo(ref); is {
 		i := len(sessions) - 1 - ago

@@ -8,6 +8,7 @@ import (
 
 	"prdrunner/cmd/runner/cli"
 	"prdrunner/cmd/runner/doctor"
+	"prdrunner/cmd/runner/info"
 	"prdrunner/cmd/runner/show"
 )
 
@@ -46,7 +47,7 @@ func runDoctor(ctx context.Context, env *cli.Environment, o doctorOptions) error
 		return err
 	}
 	if o.json {
-		err = show.JSON(env.Stdout, show.NewDoctorReport(findings))
+		err = show.JSON(env.Stdout, info.NewDoctorReport(findings))
 	} else {
 		err = show.Doctor(env.Stdout, findings)
 	}

@@ -11,6 +11,7 @@ import (
 	"prdrunner/cmd/runner/advice"
 	"prdrunner/cmd/runner/cli"
 	"prdrunner/cmd/runner/explain"
+	"prdrunner/cmd/runner/info"
 	"prdrunner/cmd/runner/show"
 	"prdrunner/cmd/runner/words"
 	"prdrunner/pipeline/diagnostics"
@@ -70,7 +71,7 @@ func runExplain(_ context.Context, env *cli.Environment, o explainOptions) error
 			for _, s := range sections {
 				all = append(all, s.Topics...)
 			}
-			return show.JSON(env.Stdout, show.NewExplanationReport(all))
+			return show.JSON(env.Stdout, info.NewExplanationReport(all))
 		}
 		return show.Explanations(env.Stdout, sections, width)
 	}
@@ -79,7 +80,7 @@ func runExplain(_ context.Context, env *cli.Environment, o explainOptions) error
 		return unexplained(o.name, explain.Names(sections))
 	}
 	if o.json {
-		return show.JSON(env.Stdout, show.NewExplanationReport(topics))
+		return show.JSON(env.Stdout, info.NewExplanationReport(topics))
 	}
 	return show.Explanation(env.Stdout, name, topics, width)
 }

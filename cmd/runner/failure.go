@@ -8,19 +8,19 @@ import (
 	"prdrunner/checkpoint/state"
 	"prdrunner/cmd/runner/advice"
 	"prdrunner/cmd/runner/cli"
-	"prdrunner/cmd/runner/show"
+	"prdrunner/cmd/runner/info"
 	"prdrunner/pipeline/diagnostics"
 )
 
-func newFailure(env *cli.Environment, err error) show.FailureReport {
-	detail := show.FailureDetail{Message: state.Text(env.Localize(err.Error())), ExitCode: exitCode(err), Diagnostics: []diagnostics.Diagnostic{}}
+func newFailure(env *cli.Environment, err error) info.FailureReport {
+	detail := info.FailureDetail{Message: state.Text(env.Localize(err.Error())), ExitCode: exitCode(err), Diagnostics: []diagnostics.Diagnostic{}}
 	switch {
 	case !silent(err):
 		detail.Hint = state.Text(advice.Of(env.CommandLine, env.Actor().User, err))
 	case env.Report != nil:
 		detail.Diagnostics = env.Report.Diagnostics
 	}
-	return show.FailureReport{FormatVersion: show.FormatVersion, Error: detail}
+	return info.FailureReport{FormatVersion: info.FormatVersion, Error: detail}
 }
 
 // asksForJSON reports whether a command line asks for JSON. If an earlier flag is invalid,

@@ -13,6 +13,7 @@ import (
 	"prdrunner/checkpoint/state"
 	"prdrunner/cmd/runner/advice"
 	"prdrunner/cmd/runner/cli"
+	"prdrunner/cmd/runner/info"
 	"prdrunner/cmd/runner/load"
 	"prdrunner/cmd/runner/show"
 )
@@ -63,7 +64,7 @@ func runHistory(ctx context.Context, env *cli.Environment, o historyOptions) err
 	if err != nil {
 		return err
 	}
-	report := show.NewHistoryReport(env.CommandLine, env.Now(), o.prd, past)
+	report := info.NewHistoryReport(env.CommandLine, env.Now(), o.prd, past)
 	if o.last > 0 {
 		report.Last(o.last)
 	}
@@ -74,7 +75,7 @@ func runHistory(ctx context.Context, env *cli.Environment, o historyOptions) err
 }
 
 // pastSessions returns all sessions of a PRD, the oldest first. Without one it returns an error.
-func pastSessions(ctx context.Context, env *cli.Environment, prd string) ([]show.PastSession, error) {
+func pastSessions(ctx context.Context, env *cli.Environment, prd string) ([]info.PastSession, error) {
 	store, err := load.OpenAnyStore(env, prd)
 	if err != nil {
 		return nil, err
@@ -90,13 +91,13 @@ func pastSessions(ctx context.Context, env *cli.Environment, prd string) ([]show
 	if err != nil {
 		return nil, err
 	}
-	past := make([]show.PastSession, len(sessions))
+	past := make([]info.PastSession, len(sessions))
 	for i, at := range sessions {
 		owned := owner != nil && at.Place == disk.PlaceCurrent
 		if !owned && at.State != nil {
 			at.State = at.State.CutOff()
 		}
-		past[i] = show.PastSession{StoredSession: at, Owned: owned}
+		past[i] = info.PastSession{StoredSession: at, Owned: owned}
 		if past[i].Times, err = timesOf(ctx, store, at); err != nil {
 			return nil, err
 		}

@@ -9,8 +9,8 @@ import (
 	"prdrunner/checkpoint/state"
 	"prdrunner/cmd/runner/change"
 	"prdrunner/cmd/runner/cli"
+	"prdrunner/cmd/runner/info"
 	"prdrunner/cmd/runner/load"
-	"prdrunner/cmd/runner/show"
 	"prdrunner/runner"
 	"prdrunner/runner/view"
 )
@@ -22,12 +22,12 @@ func (b *build) runDueHooks(ctx context.Context, snap *checkpoint.Snapshot) erro
 	if snap.State == nil || snap.State.Hooks == nil || snap.Owner != nil {
 		return nil
 	}
-	due := show.PendingHooks(snap.State.Hooks)
+	due := info.PendingHooks(snap.State.Hooks)
 	session, _, err := (&change.Target{Env: b.env, Store: b.Store, PRD: b.Pipeline.ID, Files: b.Files}).Lock(ctx)
 	if err != nil {
 		return err
 	}
-	if st := session.State(); st == nil || show.PendingHooks(st.Hooks) != due || st.Session != snap.State.Session {
+	if st := session.State(); st == nil || info.PendingHooks(st.Hooks) != due || st.Session != snap.State.Session {
 		return errors.Join(fmt.Errorf("%s: %w", b.Pipeline.ID, runner.ErrPlanOutdated), session.Close())
 	}
 	fmt.Fprintf(b.env.Stderr, "%s of the last run had not ended when its runner was killed; running again first\n", due)

@@ -11,6 +11,7 @@ import (
 	"prdrunner/checkpoint/text"
 	"prdrunner/cmd/runner/advice"
 	"prdrunner/cmd/runner/cli"
+	"prdrunner/cmd/runner/info"
 	"prdrunner/cmd/runner/load"
 	"prdrunner/cmd/runner/show"
 	"prdrunner/cmd/runner/words"
@@ -69,7 +70,7 @@ func runOutputs(env *cli.Environment, o outputsOptions) error {
 	if err := checkWorkstream(st, o.workstream); err != nil {
 		return err
 	}
-	report := show.NewOutputsReport(st, func(name string) bool {
+	report := info.NewOutputsReport(st, func(name string) bool {
 		return o.workstream == "" || name == o.workstream || view.Block(name) == o.workstream && st.Workstream(o.workstream) == nil
 	})
 	switch {
@@ -118,7 +119,7 @@ func whyNoOutputs(st *state.State, named string) string {
 }
 
 // printOutput prints one value.
-func printOutput(env *cli.Environment, st *state.State, report show.OutputsReport, o outputsOptions) error {
+func printOutput(env *cli.Environment, st *state.State, report info.OutputsReport, o outputsOptions) error {
 	if len(report.Workstreams) > 1 {
 		return advice.With(advice.Usagef("%s has %d instances with outputs", o.workstream, len(report.Workstreams)),
 			"name one, such as "+text.ShellWord(report.Workstreams[0].Name))
@@ -140,8 +141,8 @@ func printOutput(env *cli.Environment, st *state.State, report show.OutputsRepor
 	case o.json:
 		return show.JSON(env.Stdout, struct {
 			FormatVersion string `json:"format_version"`
-			show.OutputValue
-		}{show.FormatVersion, v})
+			info.OutputValue
+		}{info.FormatVersion, v})
 	}
 	end := ""
 	if env.IsTerminal(env.Stdout) {

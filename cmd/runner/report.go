@@ -12,6 +12,7 @@ import (
 	"prdrunner/checkpoint/ledger"
 	"prdrunner/cmd/runner/advice"
 	"prdrunner/cmd/runner/cli"
+	"prdrunner/cmd/runner/info"
 	"prdrunner/cmd/runner/load"
 	"prdrunner/cmd/runner/show"
 	"prdrunner/cmd/runner/words"
@@ -321,7 +322,7 @@ func runReportList[V any](env *cli.Environment, asJSON bool, name string, of fun
 		return err
 	}
 	if asJSON {
-		return show.JSON(env.Stdout, show.NewLedgerReport(prd, of(&st.Ledgers)))
+		return show.JSON(env.Stdout, info.NewLedgerReport(prd, of(&st.Ledgers)))
 	}
 	return show.Lines(env.Stdout, lines(&st.Ledgers), "There are none")
 }

@@ -12,6 +12,7 @@ import (
 	"prdrunner/cmd/runner/advice"
 	"prdrunner/cmd/runner/change"
 	"prdrunner/cmd/runner/cli"
+	"prdrunner/cmd/runner/info"
 	"prdrunner/cmd/runner/load"
 	"prdrunner/cmd/runner/show"
 )
@@ -67,7 +68,7 @@ func runStateGet(env *cli.Environment, o stateOptions) error {
 		return advice.With(advice.Usagef("the state of %s has no key %q", prd, key), fmt.Sprintf("`runner state list %s` lists the keys", prd))
 	}
 	if o.json {
-		return show.JSON(env.Stdout, show.NewLedgerReport(prd, map[string]ledger.Value{key: v}))
+		return show.JSON(env.Stdout, info.NewLedgerReport(prd, map[string]ledger.Value{key: v}))
 	}
 	_, err = fmt.Fprintln(env.Stdout, v.Value)
 	return err
@@ -85,7 +86,7 @@ func newStateListCommand(env *cli.Environment) *cobra.Command {
 				return err
 			}
 			if o.json {
-				return show.JSON(env.Stdout, show.NewLedgerReport(args[0], st.Ledgers.Values))
+				return show.JSON(env.Stdout, info.NewLedgerReport(args[0], st.Ledgers.Values))
 			}
 			return show.Lines(env.Stdout, show.ValueLines(&st.Ledgers), "The state of "+args[0]+" has no keys")
 		},

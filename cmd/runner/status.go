@@ -21,6 +21,7 @@ import (
 	"prdrunner/cmd/runner/change"
 	"prdrunner/cmd/runner/cli"
 	"prdrunner/cmd/runner/config"
+	"prdrunner/cmd/runner/info"
 	"prdrunner/cmd/runner/load"
 	"prdrunner/cmd/runner/show"
 )
@@ -109,7 +110,7 @@ func runStatus(ctx context.Context, env *cli.Environment, o statusOptions) error
 }
 
 // addJudged adds to the gates that wait what a person judges who answers them.
-func addJudged(ctx context.Context, env *cli.Environment, store *checkpoint.Store, snap *checkpoint.Snapshot, s *show.SessionStatus) {
+func addJudged(ctx context.Context, env *cli.Environment, store *checkpoint.Store, snap *checkpoint.Snapshot, s *info.SessionStatus) {
 	if snap.State == nil {
 		return
 	}
@@ -122,7 +123,7 @@ func addJudged(ctx context.Context, env *cli.Environment, store *checkpoint.Stor
 
 // calledWaiting finds what waits for a person in the sessions of pipelines that a session calls, and
 // that they call. A session that can't be read is left out: its own status says why.
-func calledWaiting(ctx context.Context, env *cli.Environment, store *checkpoint.Store, st *state.State) (called []show.CalledWaiting) {
+func calledWaiting(ctx context.Context, env *cli.Environment, store *checkpoint.Store, st *state.State) (called []info.CalledWaiting) {
 	if st == nil {
 		return nil
 	}
@@ -136,7 +137,7 @@ func calledWaiting(ctx context.Context, env *cli.Environment, store *checkpoint.
 		}
 		s := load.Status(env, w.WaitsFor, snap)
 		if addJudged(ctx, env, store, snap, &s); len(s.Waiting) > 0 {
-			called = append(called, show.CalledWaiting{PRD: s.PRD, Workstream: w.Name, Waiting: s.Waiting})
+			called = append(called, info.CalledWaiting{PRD: s.PRD, Workstream: w.Name, Waiting: s.Waiting})
 		}
 		called = append(called, calledWaiting(ctx, env, store, snap.State)...)
 	}
@@ -191,7 +192,7 @@ func seeAnswers(store *checkpoint.Store, snap *checkpoint.Snapshot) {
 
 // seeCaller makes the status of a called pipeline that is not complete, such as after a failure that
 // is allowed, name the command that calls it again if its first caller is complete.
-func seeCaller(env *cli.Environment, store *checkpoint.Store, snap *checkpoint.Snapshot, s *show.SessionStatus) {
+func seeCaller(env *cli.Environment, store *checkpoint.Store, snap *checkpoint.Snapshot, s *info.SessionStatus) {
 	if snap.State == nil || snap.State.Status == state.StatusComplete {
 		return
 	}
@@ -209,7 +210,7 @@ func seeCaller(env *cli.Environment, store *checkpoint.Store, snap *checkpoint.S
 
 // findTakenBack finds rollbacks of other PRDs that took back artifacts of the session, and
 // adds them to its status.
-func findTakenBack(ctx context.Context, env *cli.Environment, store *checkpoint.Store, snap *checkpoint.Snapshot, s *show.SessionStatus) {
+func findTakenBack(ctx context.Context, env *cli.Environment, store *checkpoint.Store, snap *checkpoint.Snapshot, s *info.SessionStatus) {
 	if snap.State == nil || snap.Owner != nil {
 		return
 	}
@@ -249,7 +250,7 @@ func statusOfAll(ctx context.Context, env *cli.Environment, asJSON bool) error {
 	if err != nil {
 		return err
 	}
-	list := []show.SessionStatus{}
+	list := []info.SessionStatus{}
 	var damaged error
 	for _, prd := range prds {
 		load.WarnUntrusted(env, store, prd)
@@ -259,7 +260,7 @@ func statusOfAll(ctx context.Context, env *cli.Environment, asJSON bool) error {
 		}
 		if err != nil {
 			damaged = errors.Join(damaged, err)
-			list = append(list, show.DamagedSessionStatus(env.CommandLine, prd, err))
+			list = append(list, info.DamagedSessionStatus(env.CommandLine, prd, err))
 			continue
 		}
 		seeAnswers(store, snap)
@@ -269,7 +270,7 @@ func statusOfAll(ctx context.Context, env *cli.Environment, asJSON bool) error {
 		list = append(list, st)
 	}
 	if asJSON {
-		return errors.Join(damaged, show.JSON(env.Stdout, show.NewStatusTableReport(list)))
+		return errors.Join(damaged, show.JSON(env.Stdout, info.NewStatusTableReport(list)))
 	}
 	if len(list) == 0 {
 		return sayNoSessions(env, store)

@@ -9,6 +9,7 @@ import (
 
 	"prdrunner/cmd/runner/cli"
 	"prdrunner/cmd/runner/config"
+	"prdrunner/cmd/runner/info"
 	"prdrunner/cmd/runner/load"
 	"prdrunner/cmd/runner/show"
 	"prdrunner/pipeline/diagnostics"
@@ -107,7 +108,7 @@ func showValidated(env *cli.Environment, o validateOptions, results []*load.Pipe
 			invalid = true
 			continue
 		}
-		show.ValidPipeline(env.Stdout, show.NewPipelineReport(read.File, read.Pipeline))
+		show.ValidPipeline(env.Stdout, info.NewPipelineReport(read.File, read.Pipeline))
 	}
 	if invalid {
 		return load.ErrDiagnosed
@@ -116,11 +117,11 @@ func showValidated(env *cli.Environment, o validateOptions, results []*load.Pipe
 }
 
 func showValidatedJSON(env *cli.Environment, o validateOptions, results []*load.PipelineResult) error {
-	pipelines := []show.PipelineReport{}
+	pipelines := []info.PipelineReport{}
 	for _, read := range results {
 		pipelines = append(pipelines, validated(read))
 	}
-	out := show.PipelinesReport{Report: diagnostics.NewReport(joined(results)), Pipelines: pipelines}
+	out := info.PipelinesReport{Report: diagnostics.NewReport(joined(results)), Pipelines: pipelines}
 	if err := show.JSON(env.Stdout, out); err != nil {
 		return err
 	}
@@ -143,9 +144,9 @@ func joined(results []*load.PipelineResult) (map[string][]byte, hcl.Diagnostics)
 }
 
 // validated returns the JSON form of a pipeline that was checked.
-func validated(read *load.PipelineResult) show.PipelineReport {
+func validated(read *load.PipelineResult) info.PipelineReport {
 	if read.Diagnostics.HasErrors() {
-		return show.NewPipelineReport(read.File, nil)
+		return info.NewPipelineReport(read.File, nil)
 	}
-	return show.NewPipelineReport(read.File, read.Pipeline)
+	return info.NewPipelineReport(read.File, read.Pipeline)
 }

@@ -9,6 +9,7 @@ import (
 
 	"prdrunner/checkpoint/state"
 	"prdrunner/cmd/runner/cli"
+	"prdrunner/cmd/runner/info"
 	"prdrunner/cmd/runner/show"
 	"prdrunner/runner/plan"
 )
@@ -40,13 +41,13 @@ func runVersion(_ context.Context, env *cli.Environment, o versionOptions) error
 	return show.Version(env.Stdout, info)
 }
 
-func readBuildInfo() show.BuildInfo {
-	info := show.BuildInfo{
-		FormatVersion: show.FormatVersion,
+func readBuildInfo() info.BuildInfo {
+	info := info.BuildInfo{
+		FormatVersion: info.FormatVersion,
 		Version:       version,
 		Go:            runtime.Version(),
 		Platform:      runtime.GOOS + "/" + runtime.GOARCH,
-		Formats:       map[string]string{"state": state.FormatVersion, "plan": plan.FormatVersion, "output": show.FormatVersion},
+		Formats:       map[string]string{"state": state.FormatVersion, "plan": plan.FormatVersion, "output": info.FormatVersion},
 	}
 	build, ok := debug.ReadBuildInfo()
 	if ok {

@@ -13,6 +13,7 @@ import (
 	"prdrunner/cmd/runner/advice"
 	"prdrunner/cmd/runner/begin"
 	"prdrunner/cmd/runner/cli"
+	"prdrunner/cmd/runner/info"
 	"prdrunner/cmd/runner/load"
 	"prdrunner/cmd/runner/show"
 	"prdrunner/cmd/runner/words"
@@ -92,7 +93,7 @@ func runWhy(ctx context.Context, env *cli.Environment, o whyOptions) error {
 	explained := why.Explain(planned, session, &history, steps[0])
 	addDifferences(ctx, p.setup, st, &explained)
 	next := whatNext(p.setup, session, planned, steps[0].Name)
-	report := show.NewWhyReport(env.CommandLine, planned.PRD, status, explained, next)
+	report := info.NewWhyReport(env.CommandLine, planned.PRD, status, explained, next)
 	report.Running = session.Running
 	if o.json {
 		return show.JSON(env.Stdout, report)
@@ -134,7 +135,7 @@ func (p *preview) printBlock(o whyOptions, planned *plan.Plan, session why.Sessi
 		advice.Suggest("why "+planned.PRD+" "+text.ShellWord(explained[0].Name), "explains one of them"),
 		advice.Suggest("plan "+planned.PRD+" --resume", "shows the whole plan"),
 	}
-	report := show.NewWhyBlockReport(p.env.CommandLine, planned.PRD, status, o.name, explained, next)
+	report := info.NewWhyBlockReport(p.env.CommandLine, planned.PRD, status, o.name, explained, next)
 	if o.json {
 		return show.JSON(p.env.Stdout, report)
 	}
@@ -222,7 +223,7 @@ func whatNext(setup *load.Setup, session why.Session, planned *plan.Plan, name s
 	if st == nil {
 		return []advice.Suggestion{advice.Suggest(setup.Command(""), "runs it")}
 	}
-	if g := st.Gate(name); g != nil && show.Awaits(g) {
+	if g := st.Gate(name); g != nil && info.Awaits(g) {
 		list = append(list, advice.Suggest("approve "+prd+" "+word+advice.InputFlags(g.Asks), "approves it"), advice.Suggest("reject "+prd+" "+word, "rejects it"))
 	}
 	w := st.Workstream(name)

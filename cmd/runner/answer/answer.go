@@ -17,8 +17,8 @@ import (
 	"prdrunner/cmd/runner/advice"
 	"prdrunner/cmd/runner/change"
 	"prdrunner/cmd/runner/cli"
+	"prdrunner/cmd/runner/info"
 	"prdrunner/cmd/runner/load"
-	"prdrunner/cmd/runner/show"
 	"prdrunner/cmd/runner/words"
 	"prdrunner/runner"
 )
@@ -145,7 +145,7 @@ func (a *answer) record(ctx context.Context, session *checkpoint.Session) error 
 		return fmt.Errorf("its session is gone: %w", checkpoint.ErrNoSession)
 	}
 	g := st.Gate(a.gate)
-	if g == nil || !show.Awaits(g) {
+	if g == nil || !info.Awaits(g) {
 		return advice.Usagef("it does not wait any more")
 	}
 	if g.Definition != a.definition || g.Judged != a.judged {

@@ -9,7 +9,7 @@ import (
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/text"
 	"prdrunner/cmd/runner/advice"
-	"prdrunner/cmd/runner/show"
+	"prdrunner/cmd/runner/info"
 	"prdrunner/cmd/runner/words"
 )
 
@@ -22,14 +22,14 @@ func waiting(st *state.State, name string) (*state.Gate, error) {
 		if name == g.Label || name == bare {
 			named = append(named, g)
 		}
-		if show.Awaits(g) {
+		if info.Awaits(g) {
 			all = append(all, g)
 		}
 	}
 	if name == "" {
 		return onlyOne(st, all)
 	}
-	open := slices.DeleteFunc(slices.Clone(named), func(g *state.Gate) bool { return !show.Awaits(g) })
+	open := slices.DeleteFunc(slices.Clone(named), func(g *state.Gate) bool { return !info.Awaits(g) })
 	switch {
 	case len(named) == 0:
 		hint := listWaiting(st, all)

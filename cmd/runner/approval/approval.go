@@ -16,8 +16,8 @@ import (
 	"prdrunner/checkpoint/workspace"
 	"prdrunner/cmd/runner/cli"
 	"prdrunner/cmd/runner/config"
+	"prdrunner/cmd/runner/info"
 	"prdrunner/cmd/runner/load"
-	"prdrunner/cmd/runner/show"
 )
 
 // Reader reads what the gates of a session judge.
@@ -28,15 +28,15 @@ type Reader struct {
 }
 
 // Find returns what a person judges who answers each of some gates. What can't be found out, it says.
-func (r Reader) Find(ctx context.Context, gates ...*state.Gate) []*show.Judged {
-	judged := make([]*show.Judged, len(gates))
+func (r Reader) Find(ctx context.Context, gates ...*state.Gate) []*info.Judged {
+	judged := make([]*info.Judged, len(gates))
 	if len(gates) == 0 {
 		return judged
 	}
 	s := r.survey(ctx, false)
 	for i, g := range gates {
 		_, files := s.files(g)
-		judged[i] = show.NewJudged(r.State, g, files)
+		judged[i] = info.NewJudged(r.State, g, files)
 	}
 	return judged
 }
@@ -75,9 +75,9 @@ func (r Reader) survey(ctx context.Context, texts bool) *survey {
 
 // files compares the workspace with the checkpoint before the work that a gate judges. The comparison
 // is nil if there can't be one.
-func (s *survey) files(g *state.Gate) (*compare.Comparison, show.FilesSince) {
-	unknown := func(why string) (*compare.Comparison, show.FilesSince) {
-		return nil, show.FilesSince{Unknown: state.Text(s.Env.Localize(why))}
+func (s *survey) files(g *state.Gate) (*compare.Comparison, info.FilesSince) {
+	unknown := func(why string) (*compare.Comparison, info.FilesSince) {
+		return nil, info.FilesSince{Unknown: state.Text(s.Env.Localize(why))}
 	}
 	base, before, err := s.base(g)
 	if err != nil {
@@ -94,8 +94,8 @@ func (s *survey) files(g *state.Gate) (*compare.Comparison, show.FilesSince) {
 	if c.err != nil {
 		return unknown(c.err.Error())
 	}
-	files := show.NewFilesSince(c.Comparison, before)
-	files.Difference = state.Text(s.Env.Command(show.DifferenceCommand(s.State.PRD, base.ID)))
+	files := info.NewFilesSince(c.Comparison, before)
+	files.Difference = state.Text(s.Env.Command(info.DifferenceCommand(s.State.PRD, base.ID)))
 	return c.Comparison, files
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"prdrunner/checkpoint/disk"
 	"prdrunner/checkpoint/state"
+	"prdrunner/cmd/runner/info"
 	"prdrunner/cmd/runner/show"
 	"prdrunner/runner"
 	"prdrunner/runner/view"
@@ -35,7 +36,7 @@ func (g Guide) Difference(ctx context.Context, q runner.Question) view.Painted {
 	return g.show(q, func(r Reader, gate *state.Gate, w io.Writer) error {
 		c, files := r.survey(ctx, true).files(gate)
 		if c == nil {
-			return show.JudgedFacts(w, show.NewJudged(r.State, gate, files))
+			return show.JudgedFacts(w, info.NewJudged(r.State, gate, files))
 		}
 		return show.JudgedDifference(w, c, files, g.Env.Rows(g.Env.Stderr)-1) // one row is for the question
 	})
@@ -50,7 +51,7 @@ func (g Guide) Details(ctx context.Context, q runner.Question) view.Painted {
 
 // Later implements view.Guide.
 func (g Guide) Later(q runner.Question) string {
-	return g.Env.Command(show.ApproveCommand(g.PRD, q.Gate, q.Inputs))
+	return g.Env.Command(info.ApproveCommand(g.PRD, q.Gate, q.Inputs))
 }
 
 // show returns what is shown of the gate that asks, as the session has it on record.

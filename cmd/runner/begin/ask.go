@@ -14,6 +14,7 @@ import (
 	"prdrunner/cmd/runner/advice"
 	"prdrunner/cmd/runner/change"
 	"prdrunner/cmd/runner/cli"
+	"prdrunner/cmd/runner/info"
 	"prdrunner/cmd/runner/load"
 	"prdrunner/cmd/runner/show"
 	"prdrunner/runner"
@@ -156,7 +157,7 @@ func resumePrompt(st *state.State, plan *plan.Plan, now time.Time) string {
 	if c := st.CurrentCheckpoint(); c != nil {
 		fmt.Fprintf(&b, "Checkpoint: %s (%s, %s)\n", c.ID, c.Trigger, view.Ago(now, c.CreatedAt))
 	}
-	fmt.Fprintf(&b, "Progress: %s\n", show.Progress(st))
+	fmt.Fprintf(&b, "Progress: %s\n", info.Progress(st))
 	if st.Status == state.StatusFailed && st.Error != nil {
 		fmt.Fprintf(&b, "Failed: %s\n", view.Summary(*st.Error))
 	}

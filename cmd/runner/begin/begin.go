@@ -29,8 +29,8 @@ import (
 	"prdrunner/cmd/runner/change"
 	"prdrunner/cmd/runner/cli"
 	"prdrunner/cmd/runner/config"
+	"prdrunner/cmd/runner/info"
 	"prdrunner/cmd/runner/load"
-	"prdrunner/cmd/runner/show"
 	"prdrunner/pipeline"
 	"prdrunner/runner"
 	"prdrunner/runner/plan"
@@ -394,7 +394,7 @@ func (s *Starter) beginFromDocument(ctx context.Context, d *document.File) (Star
 // the state that the document describes. st is the state that the document gives a
 // session.
 func (s *Starter) resumeDocument(ctx context.Context, d *document.File, st *state.State) (Start, error) {
-	st.Status, st.Error = d.Status, show.WrittenFailure(d)
+	st.Status, st.Error = d.Status, info.WrittenFailure(d)
 	if d.Status != state.StatusInProgress { // if it is, its author was at work, and may not have ended properly
 		st.RunningAt = nil
 	}
@@ -442,8 +442,8 @@ func (s *Starter) printState(st *state.State) {
 		fmt.Fprintf(s.Env.Stderr, "%s is in progress, and how that ended is not on record; resuming\n", s.PRD)
 	case st.WasKilled():
 		fmt.Fprintf(s.Env.Stderr, "%s %s; resuming\n", s.PRD, view.WasKilled)
-	case st.Status == state.StatusPaused && show.LastPassedGate(st) != "":
-		fmt.Fprintf(s.Env.Stderr, "Last gate passed: %s\n", view.OneLine(show.LastPassedGate(st)))
+	case st.Status == state.StatusPaused && info.LastPassedGate(st) != "":
+		fmt.Fprintf(s.Env.Stderr, "Last gate passed: %s\n", view.OneLine(info.LastPassedGate(st)))
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"prdrunner/checkpoint/workspace"
 	"prdrunner/cmd/runner/advice"
 	"prdrunner/cmd/runner/cli"
+	"prdrunner/cmd/runner/info"
 	"prdrunner/cmd/runner/show"
 	"prdrunner/runner/view"
 )
@@ -18,7 +19,7 @@ import (
 // finishImport restores the files that an import had not restored when it was cut short.
 func finishImport(ctx context.Context, env *cli.Environment, store *checkpoint.Store, session *checkpoint.Session, w *workspace.Workspace, pending *disk.PendingImport) error {
 	prd := session.State().PRD
-	fmt.Fprintf(env.Stderr, "The import of %s from %s was cut short; finishing it first\n", prd, show.ArchiveName(pending))
+	fmt.Fprintf(env.Stderr, "The import of %s from %s was cut short; finishing it first\n", prd, info.ArchiveName(pending))
 	record := checkpoint.AuditRecord{
 		What: "checkpoint import (finish)", PRD: prd, Session: session.State().Session,
 		Args: []state.Text{pending.Archive, state.Text(pending.Session)},

@@ -13,6 +13,7 @@ import (
 	"prdrunner/cmd/runner/advice"
 	"prdrunner/cmd/runner/cli"
 	"prdrunner/cmd/runner/config"
+	"prdrunner/cmd/runner/info"
 	"prdrunner/cmd/runner/load"
 	"prdrunner/cmd/runner/show"
 	"prdrunner/runner/view"
@@ -138,10 +139,10 @@ func StateAfterFinish(ctx context.Context, store *checkpoint.Store, st *state.St
 
 // PlannedFinish returns what finishing a rollback would do, for a command that changes
 // nothing.
-func PlannedFinish(ctx context.Context, env *cli.Environment, store *checkpoint.Store, prd string) (p *show.UnfinishedRollbackReport, err error) {
+func PlannedFinish(ctx context.Context, env *cli.Environment, store *checkpoint.Store, prd string) (p *info.UnfinishedRollbackReport, err error) {
 	err = load.WithWorkspace(ctx, env, store, func(_ *config.Config, w *workspace.Workspace) error {
 		f, err := rollback.PlanFinish(ctx, store, w, prd)
-		p = show.NewUnfinishedRollbackReport(f)
+		p = info.NewUnfinishedRollbackReport(f)
 		return err
 	})
 	return p, err

@@ -9,6 +9,7 @@ import (
 	"prdrunner/cmd/runner/advice"
 	"prdrunner/cmd/runner/change"
 	"prdrunner/cmd/runner/cli"
+	"prdrunner/cmd/runner/info"
 	"prdrunner/cmd/runner/load"
 	"prdrunner/cmd/runner/show"
 	"prdrunner/runner/view"
@@ -47,11 +48,11 @@ func runAdopt(ctx context.Context, env *cli.Environment, o importOptions) error 
 	case snap.State == nil:
 		return advice.With(advice.HandWritten(o.adopt), fmt.Sprintf("read it; then `git rm --cached %s` takes it out of git, and a build continues from it", env.Display(untrusted.Path)))
 	}
-	result := show.NewAdoptReport(o.adopt, snap.State.Session, o.dryRun, untrusted.Tracked)
+	result := info.NewAdoptReport(o.adopt, snap.State.Session, o.dryRun, untrusted.Tracked)
 	if o.dryRun {
 		return showAdopted(env, o, result)
 	}
-	question := fmt.Sprintf("Take over the session of %s (%s), and take its %s out of git's index?", o.adopt, show.Progress(snap.State), view.Plural(untrusted.Tracked, "file"))
+	question := fmt.Sprintf("Take over the session of %s (%s), and take its %s out of git's index?", o.adopt, info.Progress(snap.State), view.Plural(untrusted.Tracked, "file"))
 	if err := cli.Confirm(ctx, env.Terminal(), o.yes, question); err != nil {
 		return err
 	}
@@ -63,7 +64,7 @@ func runAdopt(ctx context.Context, env *cli.Environment, o importOptions) error 
 }
 
 // showAdopted shows which session was adopted, or would be.
-func showAdopted(env *cli.Environment, o importOptions, result show.AdoptReport) error {
+func showAdopted(env *cli.Environment, o importOptions, result info.AdoptReport) error {
 	if o.json {
 		return show.JSON(env.Stdout, result)
 	}

@@ -11,6 +11,7 @@ import (
 	"prdrunner/checkpoint/state"
 	"prdrunner/cmd/runner/change"
 	"prdrunner/cmd/runner/cli"
+	"prdrunner/cmd/runner/info"
 	"prdrunner/cmd/runner/load"
 	"prdrunner/cmd/runner/show"
 )
@@ -72,7 +73,7 @@ func runArchive(ctx context.Context, env *cli.Environment, o archiveOptions) err
 		return err
 	}
 	if o.json {
-		return show.JSON(env.Stdout, show.NewArchiveReport(o.prd, st.Session, at))
+		return show.JSON(env.Stdout, info.NewArchiveReport(o.prd, st.Session, at))
 	}
 	fmt.Fprintf(env.Stdout, "Archived %s under %s\n", o.prd, env.Display(at))
 	if unfinished != "" {

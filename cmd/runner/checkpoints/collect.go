@@ -10,14 +10,14 @@ import (
 	"prdrunner/checkpoint/workspace"
 	"prdrunner/cmd/runner/change"
 	"prdrunner/cmd/runner/cli"
-	"prdrunner/cmd/runner/show"
+	"prdrunner/cmd/runner/info"
 	"prdrunner/runner/view"
 )
 
 // takeCollected records the result of a collection. It is no error if nothing could be
 // collected: the reason is shown, and the next collection does it. An interruption is an
 // error.
-func takeCollected(env *cli.Environment, c *show.Collection, done prune.Collected, err error) error {
+func takeCollected(env *cli.Environment, c *info.Collection, done prune.Collected, err error) error {
 	c.Done, c.Why = done, ""
 	var none *prune.NotCollectedError
 	if errors.As(err, &none) && !errors.Is(err, context.Canceled) {
@@ -28,7 +28,7 @@ func takeCollected(env *cli.Environment, c *show.Collection, done prune.Collecte
 }
 
 // collect removes the objects that nothing needs any more.
-func collect(ctx context.Context, env *cli.Environment, store *checkpoint.Store, w *workspace.Workspace, c *show.Collection) error {
+func collect(ctx context.Context, env *cli.Environment, store *checkpoint.Store, w *workspace.Workspace, c *info.Collection) error {
 	record := checkpoint.AuditRecord{What: "checkpoint collect"}
 	return change.WithAudit(env, store, &record, func() error {
 		done, err := prune.Collect(ctx, store, w)

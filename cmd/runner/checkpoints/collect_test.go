@@ -8,7 +8,7 @@ import (
 
 	"prdrunner/checkpoint/prune"
 	"prdrunner/cmd/runner/cli"
-	"prdrunner/cmd/runner/show"
+	"prdrunner/cmd/runner/info"
 )
 
 // TestCollectionThatWasNotMade calls takeCollected with the reason why nothing could be
@@ -23,7 +23,7 @@ func TestCollectionThatWasNotMade(t *testing.T) {
 		{errors.New("a session is damaged"), false},
 		{fmt.Errorf("find out what PRD-001 needs: %w", context.Canceled), true},
 	} {
-		var c show.Collection
+		var c info.Collection
 		err := takeCollected(&cli.Environment{}, &c, prune.Collected{}, &prune.NotCollectedError{Err: test.why})
 		if got := err != nil; got != test.ends || got == (c.Why != "") {
 			t.Errorf("%v: takeCollected returned the error %v and recorded the reason %q", test.why, err, c.Why)

@@ -11,6 +11,7 @@ import (
 	"prdrunner/checkpoint/state"
 	"prdrunner/cmd/runner/change"
 	"prdrunner/cmd/runner/cli"
+	"prdrunner/cmd/runner/info"
 	"prdrunner/cmd/runner/load"
 	"prdrunner/cmd/runner/show"
 )
@@ -85,7 +86,7 @@ func runCreate(ctx context.Context, env *cli.Environment, o createOptions) error
 		return fmt.Errorf("name what checkpoint %s, which was created, leaves out: %w", created.ID, err)
 	}
 	if o.json {
-		return show.JSON(env.Stdout, show.NewCreatedReport(o.prd, created, notCaptured, first.KeptIDs()))
+		return show.JSON(env.Stdout, info.NewCreatedReport(o.prd, created, notCaptured, first.KeptIDs()))
 	}
 	return show.Created(env.Stdout, created, byRun, notCaptured, first.KeptIDs())
 }

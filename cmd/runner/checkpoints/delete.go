@@ -17,6 +17,7 @@ import (
 	"prdrunner/cmd/runner/advice"
 	"prdrunner/cmd/runner/change"
 	"prdrunner/cmd/runner/cli"
+	"prdrunner/cmd/runner/info"
 	"prdrunner/cmd/runner/load"
 	"prdrunner/cmd/runner/show"
 	"prdrunner/runner/view"
@@ -101,7 +102,7 @@ type deletion struct {
 	change.Target
 	state   *state.State // before anything was deleted; nil if it can't be read
 	o       deleteOptions
-	objects show.Collection
+	objects info.Collection
 }
 
 func (d *deletion) deleteCheckpoints(ctx context.Context) error {
@@ -156,7 +157,7 @@ func (d *deletion) deleteCheckpoints(ctx context.Context) error {
 
 func (d *deletion) printDeleted(w io.Writer, p *prune.Pruned) error {
 	if d.o.json {
-		return show.JSON(w, show.NewDeleteReport(p, &d.objects, d.o.dryRun))
+		return show.JSON(w, info.NewDeleteReport(p, &d.objects, d.o.dryRun))
 	}
 	var resume []advice.Suggestion
 	if d.o.force {
@@ -183,7 +184,7 @@ func (d *deletion) addHint(err error) error {
 func (d *deletion) deleteSession(ctx context.Context, snap *checkpoint.Snapshot) error {
 	what, id := "damaged", ""
 	if snap.State != nil {
-		what, id = show.Progress(snap.State), snap.State.Session
+		what, id = info.Progress(snap.State), snap.State.Session
 	}
 	question := fmt.Sprintf("Delete the session of %s (%s), with its journal, document, logs and checkpoints? It cannot be brought back.", d.o.prd, what)
 	if !d.o.dryRun {
@@ -202,7 +203,7 @@ func (d *deletion) deleteSession(ctx context.Context, snap *checkpoint.Snapshot)
 		}
 	}
 	if d.o.json {
-		return show.JSON(d.Env.Stdout, show.NewDeletedSessionReport(d.o.prd, id, &d.objects, d.o.dryRun))
+		return show.JSON(d.Env.Stdout, info.NewDeletedSessionReport(d.o.prd, id, &d.objects, d.o.dryRun))
 	}
 	return show.DeletedSession(d.Env.Stdout, d.o.prd, what, &d.objects, d.o.dryRun)
 }

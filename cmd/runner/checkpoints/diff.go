@@ -15,6 +15,7 @@ import (
 	"prdrunner/cmd/runner/advice"
 	"prdrunner/cmd/runner/cli"
 	"prdrunner/cmd/runner/config"
+	"prdrunner/cmd/runner/info"
 	"prdrunner/cmd/runner/load"
 	"prdrunner/cmd/runner/show"
 	"prdrunner/runner/view"
@@ -87,7 +88,7 @@ func runDiff(ctx context.Context, env *cli.Environment, o diffOptions) error {
 		}
 		warnAbsent(env, c, o.paths)
 		if o.json {
-			return show.JSON(env.Stdout, show.NewDiffReport(c))
+			return show.JSON(env.Stdout, info.NewDiffReport(c))
 		}
 		return show.Diff(env.Stdout, c, o.stat)
 	})

@@ -22,6 +22,7 @@ import (
 	"prdrunner/cmd/runner/cli"
 	"prdrunner/cmd/runner/config"
 	"prdrunner/cmd/runner/exchange"
+	"prdrunner/cmd/runner/info"
 	"prdrunner/cmd/runner/load"
 	"prdrunner/cmd/runner/show"
 	"prdrunner/runner/view"
@@ -115,7 +116,7 @@ func runExport(ctx context.Context, env *cli.Environment, o exportOptions) error
 		warnCalls(env, store, st)
 		switch {
 		case o.json:
-			return show.JSON(env.Stdout, show.NewExportReport(done))
+			return show.JSON(env.Stdout, info.NewExportReport(done))
 		case o.out == advice.StandardStream:
 			return show.Exported(env.Stderr, env.CommandLine, st, done)
 		}

@@ -21,6 +21,7 @@ import (
 	"prdrunner/cmd/runner/cli"
 	"prdrunner/cmd/runner/config"
 	"prdrunner/cmd/runner/exchange"
+	"prdrunner/cmd/runner/info"
 	"prdrunner/cmd/runner/load"
 	"prdrunner/cmd/runner/show"
 	"prdrunner/runner/view"
@@ -241,7 +242,7 @@ func (i *importing) importSession(ctx context.Context) (err error) {
 		What: "checkpoint import", PRD: i.archive.PRD,
 		Session: i.archive.Session, Args: []state.Text{state.Text(i.file)},
 	}
-	result := show.NewImportReport(i.forShow())
+	result := info.NewImportReport(i.forShow())
 	err = change.WithAudit(i.env, i.store, &record, func() error {
 		err := i.carryOut(ctx, &result)
 		if result.Safety != "" {
@@ -264,7 +265,7 @@ func (i *importing) preview(ctx context.Context) (done bool, err error) {
 	refused := i.refused()
 	switch {
 	case i.dryRun && i.json:
-		return true, show.JSON(i.env.Stdout, show.NewImportReport(i.forShow()))
+		return true, show.JSON(i.env.Stdout, info.NewImportReport(i.forShow()))
 	case i.dryRun:
 		return true, errors.Join(show.ImportPreview(i.env.Stdout, i.env.CommandLine, i.forShow()), importHint(i.archive.PRD, refused))
 	case refused != nil:
@@ -283,8 +284,8 @@ func (i *importing) preview(ctx context.Context) (done bool, err error) {
 }
 
 // forShow returns the import as the views show it.
-func (i *importing) forShow() show.Import {
-	return show.Import{Archive: i.archive, Files: i.files, DryRun: i.dryRun, Refused: i.refused() != nil}
+func (i *importing) forShow() info.Import {
+	return info.Import{Archive: i.archive, Files: i.files, DryRun: i.dryRun, Refused: i.refused() != nil}
 }
 
 // refused returns why the import is refused, nil if it is not.
@@ -328,7 +329,7 @@ func (i *importing) isRepeated() (bool, error) {
 }
 
 // carryOut installs the session, and then restores its files.
-func (i *importing) carryOut(ctx context.Context, result *show.ImportReport) error {
+func (i *importing) carryOut(ctx context.Context, result *info.ImportReport) error {
 	placed, err := i.archive.Place(ctx, i.env.Actor(), transfer.PlaceOptions{Replace: i.replace, Files: i.files, Overwrite: i.overwrite})
 	if err != nil {
 		return err

@@ -10,6 +10,7 @@ import (
 	"prdrunner/checkpoint/disk"
 	"prdrunner/checkpoint/reader"
 	"prdrunner/cmd/runner/cli"
+	"prdrunner/cmd/runner/info"
 	"prdrunner/cmd/runner/load"
 	"prdrunner/cmd/runner/show"
 )
@@ -63,7 +64,7 @@ func runList(_ context.Context, env *cli.Environment, o listOptions) error {
 		return err
 	}
 	if o.json {
-		return show.JSON(env.Stdout, show.NewListReport(env.CommandLine, sessions))
+		return show.JSON(env.Stdout, info.NewListReport(env.CommandLine, sessions))
 	}
 	if len(sessions) == 0 {
 		_, err := fmt.Fprintf(env.Stdout, "There is no session of a pipeline whose type is %q\n", o.label)

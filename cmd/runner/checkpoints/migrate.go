@@ -12,6 +12,7 @@ import (
 	"prdrunner/cmd/runner/advice"
 	"prdrunner/cmd/runner/change"
 	"prdrunner/cmd/runner/cli"
+	"prdrunner/cmd/runner/info"
 	"prdrunner/cmd/runner/load"
 	"prdrunner/cmd/runner/show"
 )
@@ -63,7 +64,7 @@ func runMigrate(ctx context.Context, env *cli.Environment, o migrateOptions) err
 	} else if err := load.CheckPRD(env, cfg, o.prd); err != nil {
 		return err
 	}
-	result := show.NewMigrationReport(o.dryRun)
+	result := info.NewMigrationReport(o.dryRun)
 	var failed error
 	for _, prd := range prds {
 		m, err := migrateOne(ctx, env, store, prd, o.dryRun)

@@ -11,6 +11,7 @@ import (
 	"prdrunner/cmd/runner/advice"
 	"prdrunner/cmd/runner/change"
 	"prdrunner/cmd/runner/cli"
+	"prdrunner/cmd/runner/info"
 	"prdrunner/cmd/runner/load"
 	"prdrunner/cmd/runner/show"
 )
@@ -83,7 +84,7 @@ func runPin(ctx context.Context, env *cli.Environment, o pinOptions) error {
 		return advice.UnknownReference(o.prd, err)
 	}
 	if o.json {
-		return show.JSON(env.Stdout, show.NewPinReport(o.prd, changed, ref))
+		return show.JSON(env.Stdout, info.NewPinReport(o.prd, changed, ref))
 	}
 	if !changed {
 		word += " already"

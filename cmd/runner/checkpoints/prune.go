@@ -20,6 +20,7 @@ import (
 	"prdrunner/cmd/runner/change"
 	"prdrunner/cmd/runner/cli"
 	"prdrunner/cmd/runner/config"
+	"prdrunner/cmd/runner/info"
 	"prdrunner/cmd/runner/load"
 	"prdrunner/cmd/runner/show"
 	"prdrunner/runner/view"
@@ -90,7 +91,7 @@ func runPrune(ctx context.Context, env *cli.Environment, o pruneOptions) (err er
 	if o.refsOf != "" {
 		return runPruneRefs(ctx, env, store, w, o)
 	}
-	p := &pruning{env: env, cfg: cfg, store: store, files: w, o: o, Prune: show.Prune{DryRun: o.dryRun, Reasons: o.dryRun && o.olderThan > 0}}
+	p := &pruning{env: env, cfg: cfg, store: store, files: w, o: o, Prune: info.Prune{DryRun: o.dryRun, Reasons: o.dryRun && o.olderThan > 0}}
 	if err := p.planAll(ctx, prds); err != nil {
 		return err
 	}
@@ -111,7 +112,7 @@ func (p *pruning) printResult() error {
 	if p.o.json {
 		return show.JSON(p.env.Stdout, p.Report())
 	}
-	return p.Write(p.env.Stdout, p.env.CommandLine, p.o.dryRun)
+	return show.Prune(p.env.Stdout, p.env.CommandLine, &p.Prune, p.o.dryRun)
 }
 
 // prunable returns the PRDs to prune.
@@ -129,7 +130,7 @@ type pruning struct {
 	store *checkpoint.Store
 	files *workspace.Workspace
 	o     pruneOptions
-	show.Prune
+	info.Prune
 	refused error // the error of the first PRD that was skipped
 
 	finishing sync.Mutex // held to finish a rollback or an import: that prints messages, and may need the whole state directory
@@ -196,7 +197,7 @@ func (p *pruning) carryOut(ctx context.Context) error {
 	checkpoints, sessions := p.Count()
 	if checkpoints+sessions > 0 {
 		if !p.o.yes {
-			if err := p.Write(p.env.Stderr, p.env.CommandLine, true); err != nil {
+			if err := show.Prune(p.env.Stderr, p.env.CommandLine, &p.Prune, true); err != nil {
 				return err
 			}
 		}

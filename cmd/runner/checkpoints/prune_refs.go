@@ -12,6 +12,7 @@ import (
 	"prdrunner/cmd/runner/advice"
 	"prdrunner/cmd/runner/change"
 	"prdrunner/cmd/runner/cli"
+	"prdrunner/cmd/runner/info"
 	"prdrunner/cmd/runner/show"
 	"prdrunner/runner/view"
 )
@@ -43,7 +44,7 @@ func runPruneRefs(ctx context.Context, env *cli.Environment, store *checkpoint.S
 		}
 	}
 	if o.json {
-		return show.JSON(env.Stdout, show.NewPrunedRefsReport(of, o.dryRun))
+		return show.JSON(env.Stdout, info.NewPrunedRefsReport(of, o.dryRun))
 	}
 	return show.PrunedRefs(env.Stdout, of, o.dryRun)
 }

@@ -18,6 +18,7 @@ import (
 	"prdrunner/cmd/runner/change"
 	"prdrunner/cmd/runner/cli"
 	"prdrunner/cmd/runner/config"
+	"prdrunner/cmd/runner/info"
 	"prdrunner/cmd/runner/load"
 	"prdrunner/cmd/runner/show"
 )
@@ -141,7 +142,7 @@ func wouldRebuild(found *validate.Validation) []repair.RebuiltCheckpoint {
 func writeRebuilt(env *cli.Environment, o rebuildOptions, rebuilt []repair.RebuiltCheckpoint) error {
 	damaged := slices.ContainsFunc(rebuilt, func(r repair.RebuiltCheckpoint) bool { return !r.Whole() || o.dryRun && len(r.Was) > 0 })
 	if o.json {
-		if err := show.JSON(env.Stdout, show.NewRebuiltReport(o.prd, o.dryRun, rebuilt)); err != nil {
+		if err := show.JSON(env.Stdout, info.NewRebuiltReport(o.prd, o.dryRun, rebuilt)); err != nil {
 			return err
 		}
 	} else {
@@ -217,5 +218,5 @@ func writeRebuiltJournal(env *cli.Environment, o rebuildOptions, r *repair.Journ
 		show.RebuiltJournal(env.Stdout, env.CommandLine, o.prd, r)
 		return nil
 	}
-	return show.JSON(env.Stdout, show.NewRebuiltJournalReport(env.CommandLine, o.prd, o.dryRun, r))
+	return show.JSON(env.Stdout, info.NewRebuiltJournalReport(env.CommandLine, o.prd, o.dryRun, r))
 }

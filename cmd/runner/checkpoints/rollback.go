@@ -14,6 +14,7 @@ import (
 	"prdrunner/cmd/runner/advice"
 	"prdrunner/cmd/runner/change"
 	"prdrunner/cmd/runner/cli"
+	"prdrunner/cmd/runner/info"
 	"prdrunner/cmd/runner/load"
 	"prdrunner/cmd/runner/show"
 	"prdrunner/runner/view"
@@ -164,7 +165,7 @@ func finishUnplannable(ctx context.Context, t *change.Target) error {
 
 func showRollbackPreview(t *change.Target, o RollbackOptions, plan *rollback.Plan) error {
 	if o.JSON {
-		return show.JSON(t.Env.Stdout, show.NewRollbackPreviewReport(t.PRD, plan))
+		return show.JSON(t.Env.Stdout, info.NewRollbackPreviewReport(t.PRD, plan))
 	}
 	return show.RollbackPreview(t.Env.Stdout, t.PRD, plan)
 }
@@ -237,7 +238,7 @@ func carryOutRollback(ctx context.Context, t *change.Target, session *checkpoint
 
 func showRolledBack(t *change.Target, o RollbackOptions, st *state.State, done *rollback.Result) error {
 	if o.JSON {
-		return show.JSON(t.Env.Stdout, show.NewRollbackReport(t.PRD, st, done))
+		return show.JSON(t.Env.Stdout, info.NewRollbackReport(t.PRD, st, done))
 	}
 	return show.RolledBack(t.Env.Stdout, t.Env.CommandLine, o.VariableFlags, st, done)
 }

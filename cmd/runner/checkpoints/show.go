@@ -10,6 +10,7 @@ import (
 	"prdrunner/cmd/runner/advice"
 	"prdrunner/cmd/runner/cli"
 	"prdrunner/cmd/runner/config"
+	"prdrunner/cmd/runner/info"
 	"prdrunner/cmd/runner/load"
 	"prdrunner/cmd/runner/show"
 )
@@ -56,7 +57,7 @@ func runShow(ctx context.Context, env *cli.Environment, o showOptions) error {
 			return advice.With(found.Unread, "`runner checkpoint validate "+st.PRD+"` names the valid ones")
 		}
 		if o.json {
-			err = show.JSON(env.Stdout, show.NewCheckpointReport(found))
+			err = show.JSON(env.Stdout, info.NewCheckpointReport(found))
 		} else {
 			err = show.Checkpoint(env.Stdout, env.CommandLine, env.Now(), found)
 		}

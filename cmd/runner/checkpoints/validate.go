@@ -18,6 +18,7 @@ import (
 	"prdrunner/cmd/runner/change"
 	"prdrunner/cmd/runner/cli"
 	"prdrunner/cmd/runner/config"
+	"prdrunner/cmd/runner/info"
 	"prdrunner/cmd/runner/load"
 	"prdrunner/cmd/runner/show"
 )
@@ -81,7 +82,7 @@ func runValidate(ctx context.Context, env *cli.Environment, o validateOptions) e
 		}
 		switch {
 		case o.json:
-			err = show.JSON(env.Stdout, show.NewValidationReport(env.CommandLine, o.prd, found, marks))
+			err = show.JSON(env.Stdout, info.NewValidationReport(env.CommandLine, o.prd, found, marks))
 		case len(found.Sessions) == 0:
 			_, err = fmt.Fprintln(env.Stdout, "There are no sessions to validate")
 		default:

@@ -19,8 +19,8 @@ import (
 	"prdrunner/cmd/runner/advice"
 	"prdrunner/cmd/runner/cli"
 	"prdrunner/cmd/runner/config"
+	"prdrunner/cmd/runner/info"
 	"prdrunner/cmd/runner/load"
-	"prdrunner/cmd/runner/show"
 	"prdrunner/runner/view"
 )
 
@@ -32,10 +32,10 @@ type Error struct {
 func (e *Error) Error() string { return "there are problems" }
 
 // ErrorOf returns an *Error if there is a problem among findings, else nil.
-func ErrorOf(findings []show.Finding) error {
+func ErrorOf(findings []info.Finding) error {
 	problems, ofConfig := 0, 0
 	for _, f := range findings {
-		if f.Level == show.Problem {
+		if f.Level == info.Problem {
 			problems++
 			if f.Check == configuration {
 				ofConfig++
@@ -56,11 +56,11 @@ type examination struct {
 	env      *cli.Environment
 	cfg      *config.Config    // nil: it can't be read
 	store    *checkpoint.Store // nil: the state directory can't be opened
-	findings []show.Finding
+	findings []info.Finding
 }
 
 // Examine makes all checks. With a PRD it examines the state directory of that PRD.
-func Examine(ctx context.Context, env *cli.Environment, prd string) ([]show.Finding, error) {
+func Examine(ctx context.Context, env *cli.Environment, prd string) ([]info.Finding, error) {
 	x := &examination{env: env}
 	x.readConfig()
 	x.openStore(prd)
@@ -75,19 +75,19 @@ func Examine(ctx context.Context, env *cli.Environment, prd string) ([]show.Find
 	return x.findings, ctx.Err()
 }
 
-func (x *examination) add(check string, level show.Level, next, format string, args ...any) {
-	x.findings = append(x.findings, show.Finding{
+func (x *examination) add(check string, level info.Level, next, format string, args ...any) {
+	x.findings = append(x.findings, info.Finding{
 		Check: check, Level: level, Detail: x.env.Localize(fmt.Sprintf(format, args...)), Next: x.env.Localize(next),
 	})
 }
 
 func (x *examination) ok(check, format string, args ...any) {
-	x.add(check, show.OK, "", format, args...)
+	x.add(check, info.OK, "", format, args...)
 }
 
 // fail adds the problem that an error describes.
 func (x *examination) fail(check string, err error) {
-	x.add(check, show.Problem, advice.Of(x.env.CommandLine, x.env.Actor().User, err), "%v", err)
+	x.add(check, info.Problem, advice.Of(x.env.CommandLine, x.env.Actor().User, err), "%v", err)
 }
 
 func (x *examination) readConfig() {
@@ -114,7 +114,7 @@ func (x *examination) openStore(prd string) {
 	store, err := load.OpenStore(x.env, x.cfg, load.PipelineRef{PRD: prd})
 	switch {
 	case advice.IsA[*advice.UsageError](err) && prd == "":
-		x.add(stateDirectory, show.NotChecked, "`runner doctor PRD` checks that of a PRD", "%v", err)
+		x.add(stateDirectory, info.NotChecked, "`runner doctor PRD` checks that of a PRD", "%v", err)
 	case err != nil:
 		x.fail(stateDirectory, err)
 	default:
@@ -135,6 +135,6 @@ func (x *examination) safety(context.Context) {
 	case half == nil:
 		x.ok(check, "no restore was interrupted")
 	default:
-		x.add(check, show.Problem, advice.UnfinishedRestore(*half), "the restore of %s was interrupted", half.ID)
+		x.add(check, info.Problem, advice.UnfinishedRestore(*half), "the restore of %s was interrupted", half.ID)
 	}
 }

@@ -12,6 +12,7 @@ import (
 
 	"prdrunner/checkpoint/store"
 	"prdrunner/cmd/runner/cli"
+	"prdrunner/cmd/runner/info"
 	"prdrunner/cmd/runner/show"
 )
 
@@ -23,7 +24,7 @@ func examining(now time.Time) *examination {
 }
 
 // only returns the only finding.
-func (x *examination) only(t *testing.T) show.Finding {
+func (x *examination) only(t *testing.T) info.Finding {
 	t.Helper()
 	if len(x.findings) != 1 {
 		t.Fatalf("%d findings: %v", len(x.findings), x.findings)
@@ -34,7 +35,7 @@ func (x *examination) only(t *testing.T) show.Finding {
 func TestClock(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-	for ahead, want := range map[time.Duration]show.Level{-time.Hour: show.OK, 0: show.OK, clockSlack: show.OK, clockSlack + time.Second: show.Warning} {
+	for ahead, want := range map[time.Duration]info.Level{-time.Hour: info.OK, 0: info.OK, clockSlack: info.OK, clockSlack + time.Second: info.Warning} {
 		x := examining(now)
 		x.clock(now.Add(ahead))
 		if f := x.only(t); f.Level != want {
@@ -43,7 +44,7 @@ func TestClock(t *testing.T) {
 	}
 	x := examining(now)
 	x.clock(time.Time{})
-	if f := x.only(t); f.Level != show.OK {
+	if f := x.only(t); f.Level != info.OK {
 		t.Errorf("without a record: %+v", f)
 	}
 }
@@ -52,15 +53,15 @@ func TestRoom(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
 		space space
-		want  show.Level
+		want  info.Level
 	}{
-		{space{bytes: 1 << 40, files: 1 << 20, counted: true}, show.OK},
-		{space{bytes: 1 << 40}, show.OK}, // a file system that counts no files
-		{space{bytes: 1 << 40, counted: true}, show.Problem},
-		{space{bytes: 1 << 40, files: problemFiles, counted: true}, show.Warning},
-		{space{bytes: problemBytes - 1, files: 1 << 20, counted: true}, show.Problem},
-		{space{bytes: problemBytes}, show.Warning},
-		{space{bytes: warningBytes}, show.OK},
+		{space{bytes: 1 << 40, files: 1 << 20, counted: true}, info.OK},
+		{space{bytes: 1 << 40}, info.OK}, // a file system that counts no files
+		{space{bytes: 1 << 40, counted: true}, info.Problem},
+		{space{bytes: 1 << 40, files: problemFiles, counted: true}, info.Warning},
+		{space{bytes: problemBytes - 1, files: 1 << 20, counted: true}, info.Problem},
+		{space{bytes: problemBytes}, info.Warning},
+		{space{bytes: warningBytes}, info.OK},
 	} {
 		if got := test.space.level(); got != test.want {
 			t.Errorf("%+v: %s, want %s", test.space, got, test.want)
@@ -119,17 +120,17 @@ func TestProbe(t *testing.T) {
 
 func TestErrorOf(t *testing.T) {
 	t.Parallel()
-	problem := show.Finding{Check: "git", Level: show.Problem}
-	mistake := show.Finding{Check: configuration, Level: show.Problem}
-	warning := show.Finding{Check: "git", Level: show.Warning}
-	if err := ErrorOf([]show.Finding{warning}); err != nil {
+	problem := info.Finding{Check: "git", Level: info.Problem}
+	mistake := info.Finding{Check: configuration, Level: info.Problem}
+	warning := info.Finding{Check: "git", Level: info.Warning}
+	if err := ErrorOf([]info.Finding{warning}); err != nil {
 		t.Errorf("warnings alone: %v", err)
 	}
 	var unwell *Error
-	if err := ErrorOf([]show.Finding{warning, mistake}); !errors.As(err, &unwell) || !unwell.OnlyConfig {
+	if err := ErrorOf([]info.Finding{warning, mistake}); !errors.As(err, &unwell) || !unwell.OnlyConfig {
 		t.Errorf("a mistake in the configuration: %v", err)
 	}
-	if err := ErrorOf([]show.Finding{problem, mistake}); !errors.As(err, &unwell) || unwell.OnlyConfig {
+	if err := ErrorOf([]info.Finding{problem, mistake}); !errors.As(err, &unwell) || unwell.OnlyConfig {
 		t.Errorf("several problems: %v", err)
 	}
 }

@@ -13,7 +13,7 @@ import (
 	"prdrunner/checkpoint/disk"
 	"prdrunner/checkpoint/store"
 	"prdrunner/checkpoint/text"
-	"prdrunner/cmd/runner/show"
+	"prdrunner/cmd/runner/info"
 	"prdrunner/runner/view"
 )
 
@@ -43,7 +43,7 @@ func (x *examination) stateDirectory(context.Context) {
 		return
 	}
 	if foreign := foreignBelow(dir); foreign != "" {
-		x.add(stateDirectory, show.Problem, fmt.Sprintf("as root, `chown -R %d %s` makes it yours", os.Geteuid(), text.ShellWord(dir)), "%s belongs to another user", x.env.Display(foreign))
+		x.add(stateDirectory, info.Problem, fmt.Sprintf("as root, `chown -R %d %s` makes it yours", os.Geteuid(), text.ShellWord(dir)), "%s belongs to another user", x.env.Display(foreign))
 	}
 	var found traits
 	if at == dir {
@@ -61,7 +61,7 @@ func (x *examination) stateDirectory(context.Context) {
 	default:
 		x.ok(stateDirectory, "%s is made by the first build", x.env.Display(dir))
 		if !x.onNetwork(at) {
-			x.add(fileSystem, show.NotChecked, "`runner doctor` tries it after the first build", "there is no state directory yet")
+			x.add(fileSystem, info.NotChecked, "`runner doctor` tries it after the first build", "there is no state directory yet")
 		}
 	}
 	x.room("disk of the state", at)
@@ -116,7 +116,7 @@ func (x *examination) temporaryFiles(context.Context) {
 		err = os.Remove(probe)
 	}
 	if err != nil {
-		x.add(temporaryFiles, show.Problem, "set TMPDIR to a directory that you can write", "%v", err)
+		x.add(temporaryFiles, info.Problem, "set TMPDIR to a directory that you can write", "%v", err)
 		return
 	}
 	x.ok(temporaryFiles, "%s can be written", dir)
@@ -130,14 +130,14 @@ func (x *examination) room(check, dir string) {
 		return
 	}
 	level, next := space.level(), ""
-	if level != show.OK {
+	if level != info.OK {
 		next = "`df -h " + text.ShellWord(dir) + "` and `df -i " + text.ShellWord(dir) + "` show the disk; `runner checkpoint prune --dry-run` what Runner can remove"
 	}
 	files := ""
 	if space.counted {
 		files = fmt.Sprintf(" and %d files", space.files)
 	}
-	x.add(check, level, next, "room for %s%s", show.Size(int64(min(space.bytes, 1<<62))), files)
+	x.add(check, level, next, "room for %s%s", info.Size(int64(min(space.bytes, 1<<62))), files)
 }
 
 // space is the room on a disk.
@@ -149,14 +149,14 @@ type space struct {
 }
 
 // level says whether there is enough room.
-func (s space) level() show.Level {
+func (s space) level() info.Level {
 	switch {
 	case s.bytes < problemBytes || s.counted && s.files < problemFiles:
-		return show.Problem
+		return info.Problem
 	case s.bytes < warningBytes || s.counted && s.files < warningFiles:
-		return show.Warning
+		return info.Warning
 	}
-	return show.OK
+	return info.OK
 }
 
 // traits are what a file system does of what Runner relies on.
@@ -258,7 +258,7 @@ func (x *examination) onNetwork(dir string) bool {
 	if space.network == "" {
 		return false
 	}
-	x.add(fileSystem, show.Warning, elsewhere+", if other machines use this directory and its server has no locks", "%s: locks hold only as far as the server carries them", space.network)
+	x.add(fileSystem, info.Warning, elsewhere+", if other machines use this directory and its server has no locks", "%s: locks hold only as far as the server carries them", space.network)
 	return true
 }
 
@@ -286,10 +286,10 @@ func (x *examination) traits(found traits, dir string) {
 	note(found.clones, "copies share blocks", "")
 	switch {
 	case len(lacks) > 0:
-		x.add(fileSystem, show.Problem, elsewhere, "it lacks %s", strings.Join(lacks, ", "))
+		x.add(fileSystem, info.Problem, elsewhere, "it lacks %s", strings.Join(lacks, ", "))
 	case x.onNetwork(dir):
 	case found.skew != 0:
-		x.add(fileSystem, show.Warning, "set the clocks of both machines", "it dates files %s apart from this machine's clock", view.Duration(found.skew.Abs()))
+		x.add(fileSystem, info.Warning, "set the clocks of both machines", "it dates files %s apart from this machine's clock", view.Duration(found.skew.Abs()))
 	default:
 		x.ok(fileSystem, "fsync, locks, hard links, rename; %s", strings.Join(notes, ", "))
 	}

@@ -12,7 +12,7 @@ import (
 	"prdrunner/checkpoint/text"
 	"prdrunner/checkpoint/workspace"
 	"prdrunner/checkpoint/workspace/git"
-	"prdrunner/cmd/runner/show"
+	"prdrunner/cmd/runner/info"
 	"prdrunner/runner/process"
 )
 
@@ -32,7 +32,7 @@ func (x *examination) git(ctx context.Context) {
 	var refused *git.ExitError
 	switch {
 	case errors.As(err, &refused) && strings.Contains(refused.Stderr, "dubious ownership"):
-		x.add("git", show.Problem, "`git config --global --add safe.directory "+text.ShellWord(x.env.Workdir)+"` (the top of the work tree), or give its files to you",
+		x.add("git", info.Problem, "`git config --global --add safe.directory "+text.ShellWord(x.env.Workdir)+"` (the top of the work tree), or give its files to you",
 			"git refuses the work tree, because it belongs to another user")
 	case err != nil:
 		x.fail("git", err)
@@ -57,12 +57,12 @@ func (x *examination) workTree(ctx context.Context, version string, repository *
 	commits := x.cfg != nil && workspace.GitMode(x.cfg.Checkpoint.Git.Mode) == workspace.GitCommit
 	switch lock := repository.IndexLock(); {
 	case lock != "":
-		x.add("git", show.Warning, "wait for that command to end; where no git is at work: `rm "+text.ShellWord(lock)+"`",
+		x.add("git", info.Warning, "wait for that command to end; where no git is at work: `rm "+text.ShellWord(lock)+"`",
 			"git's lock %s is there: another git command is at work, or was killed", lock)
 	case doing != "" && commits:
-		x.add("git", show.Problem, "`git status` tells how to go on, `git "+doing+" --abort` goes back", "a %s is in progress, during which no checkpoint can be committed", doing)
+		x.add("git", info.Problem, "`git status` tells how to go on, `git "+doing+" --abort` goes back", "a %s is in progress, during which no checkpoint can be committed", doing)
 	case doing != "":
-		x.add("git", show.Warning, "`git status` tells how to go on", "a %s is in progress; captures have its files as they are", doing)
+		x.add("git", info.Warning, "`git status` tells how to go on", "a %s is in progress; captures have its files as they are", doing)
 	case branch == "":
 		x.ok("git", "version %s; no branch is checked out (detached HEAD)", version)
 	default:
@@ -74,7 +74,7 @@ func (x *examination) workTree(ctx context.Context, version string, repository *
 func (x *examination) withoutGit() {
 	there, err := git.Exists(x.env.Workdir)
 	if err == nil && there && (x.cfg == nil || workspace.GitMode(x.cfg.Checkpoint.Git.Mode) != workspace.GitOff) {
-		x.add("git", show.Problem, "install git, or put it on PATH; a new session does without it if checkpoint.git.mode is off", "the workspace is in a git work tree, and git is not found in PATH")
+		x.add("git", info.Problem, "install git, or put it on PATH; a new session does without it if checkpoint.git.mode is off", "the workspace is in a git work tree, and git is not found in PATH")
 		return
 	}
 	x.ok("git", "not found in PATH, and not needed here")
@@ -102,11 +102,11 @@ func (x *examination) terminal(context.Context) {
 	locale, width := x.locale(), x.env.Width(out)
 	switch {
 	case runtime.GOOS != "windows" && !isUTF8(locale):
-		x.add("terminal", show.Warning, "`export LANG=C.UTF-8`, or another locale that `locale -a` lists", "the locale is %s: characters such as → and ✓ may look wrong", orNone(locale))
+		x.add("terminal", info.Warning, "`export LANG=C.UTF-8`, or another locale that `locale -a` lists", "the locale is %s: characters such as → and ✓ may look wrong", orNone(locale))
 	case x.env.Lookup("TERM") == "dumb" || runtime.GOOS != "windows" && x.env.Lookup("TERM") == "":
-		x.add("terminal", show.Warning, "set TERM to what the terminal is, such as xterm-256color", "TERM is %s: a build prints plain lines", orNone(x.env.Lookup("TERM")))
+		x.add("terminal", info.Warning, "set TERM to what the terminal is, such as xterm-256color", "TERM is %s: a build prints plain lines", orNone(x.env.Lookup("TERM")))
 	case width < minColumns:
-		x.add("terminal", show.Warning, "widen it, or use `runner build --output plain`", "%d columns; lines are cut below %d", width, minColumns)
+		x.add("terminal", info.Warning, "widen it, or use `runner build --output plain`", "%d columns; lines are cut below %d", width, minColumns)
 	default:
 		colors := "without colours"
 		if x.env.Color(out) {
@@ -146,7 +146,7 @@ func (x *examination) processes(context.Context) {
 		return
 	}
 	if _, err := os.ReadFile("/proc/self/environ"); err != nil {
-		x.add(check, show.Warning, "mount /proc in this container", "/proc can't be read, so processes that a killed run leaves are not found: %v", err)
+		x.add(check, info.Warning, "mount /proc in this container", "/proc can't be read, so processes that a killed run leaves are not found: %v", err)
 		return
 	}
 	x.ok(check, "those that a killed run leaves can be found and ended")

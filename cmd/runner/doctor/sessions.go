@@ -9,8 +9,8 @@ import (
 
 	"prdrunner/checkpoint"
 	"prdrunner/cmd/runner/advice"
+	"prdrunner/cmd/runner/info"
 	"prdrunner/cmd/runner/load"
-	"prdrunner/cmd/runner/show"
 	"prdrunner/runner/process"
 	"prdrunner/runner/view"
 )
@@ -57,7 +57,7 @@ func (x *examination) session(ctx context.Context, prd string) time.Time {
 	case errors.Is(err, checkpoint.ErrNoSession): // it was removed meanwhile
 		return time.Time{}
 	case err != nil:
-		x.add(check, show.Problem, fmt.Sprintf("`runner checkpoint validate %s` shows the damage, `runner status %s` what can be done", prd, prd), "%v", err)
+		x.add(check, info.Problem, fmt.Sprintf("`runner checkpoint validate %s` shows the damage, `runner status %s` what can be done", prd, prd), "%v", err)
 		return time.Time{}
 	}
 	status := load.Status(x.env, prd, snap)
@@ -72,31 +72,31 @@ func (x *examination) session(ctx context.Context, prd string) time.Time {
 
 // cutShort reports what was begun and not finished. The next command that changes the session
 // finishes it.
-func (x *examination) cutShort(check string, snap *checkpoint.Snapshot, status show.SessionStatus) {
+func (x *examination) cutShort(check string, snap *checkpoint.Snapshot, status info.SessionStatus) {
 	if snap.Owner != nil {
 		return // it is at work on it
 	}
 	next := nextOf(status)
 	if p := status.Import; p != nil {
-		x.add(check, show.Problem, advice.ImportAgain(p)+" finishes it", "an import from %s was cut short: files may be missing", show.ArchiveName(p))
+		x.add(check, info.Problem, advice.ImportAgain(p)+" finishes it", "an import from %s was cut short: files may be missing", info.ArchiveName(p))
 	}
 	if r := status.Rollback; r != nil {
-		x.add(check, show.Problem, next+" finishes it", "a rollback to %s was cut short: the workspace may be partly restored", r.To)
+		x.add(check, info.Problem, next+" finishes it", "a rollback to %s was cut short: the workspace may be partly restored", r.To)
 	}
 	if status.RescuePath != "" {
-		x.add(check, show.Warning, next+" takes it over; keep the file until then",
+		x.add(check, info.Warning, next+" takes it over; keep the file until then",
 			"what could not be written to the journal is in the rescue copy %s", status.RescuePath)
 	}
 	if status.TornBytes > 0 {
-		x.add(check, show.Warning, next+" removes it", "the journal ends with half a record, of %d bytes, from a kill or a full disk", status.TornBytes)
+		x.add(check, info.Warning, next+" removes it", "the journal ends with half a record, of %d bytes, from a kill or a full disk", status.TornBytes)
 	}
 }
 
 // left reports the lock and the processes of a runner that is stopped or dead.
-func (x *examination) left(check string, snap *checkpoint.Snapshot, status show.SessionStatus) {
+func (x *examination) left(check string, snap *checkpoint.Snapshot, status info.SessionStatus) {
 	switch owner := snap.Owner; {
 	case owner != nil && owner.IsStopped():
-		x.add(check, show.Warning, fmt.Sprintf("`kill -CONT %d` lets it go on", owner.PID), "its runner (pid %d) is stopped, and holds the lock", owner.PID)
+		x.add(check, info.Warning, fmt.Sprintf("`kill -CONT %d` lets it go on", owner.PID), "its runner (pid %d) is stopped, and holds the lock", owner.PID)
 	case owner != nil:
 		return
 	}
@@ -108,16 +108,16 @@ func (x *examination) left(check string, snap *checkpoint.Snapshot, status show.
 	}
 	switch {
 	case len(alive) > 0:
-		x.add(check, show.Warning, nextOf(status)+" ends them first", "processes of a runner that has ended still run: pid %s", strings.Join(alive, ", "))
+		x.add(check, info.Warning, nextOf(status)+" ends them first", "processes of a runner that has ended still run: pid %s", strings.Join(alive, ", "))
 	case status.Killed:
-		x.add(check, show.Warning, nextOf(status)+" goes on", "its runner was killed; the lock is free, and no process is left")
+		x.add(check, info.Warning, nextOf(status)+" goes on", "its runner was killed; the lock is free, and no process is left")
 	case snap.Unclean && snap.Owner == nil:
 		x.ok(check, "%s; the note of a dead process in its lock is ignored", describe(status))
 	}
 }
 
 // nextOf returns the command that goes on with a session, in backquotes.
-func nextOf(status show.SessionStatus) string {
+func nextOf(status info.SessionStatus) string {
 	if len(status.Next) == 0 {
 		return "the next command that changes the session"
 	}
@@ -125,7 +125,7 @@ func nextOf(status show.SessionStatus) string {
 }
 
 // describe says in a few words how a session is.
-func describe(status show.SessionStatus) string {
+func describe(status info.SessionStatus) string {
 	switch {
 	case status.HandWritten:
 		return "a document that was written by hand, not begun"
@@ -143,7 +143,7 @@ func (x *examination) clock(newest time.Time) {
 	case newest.IsZero():
 		x.ok("clock", "%s", now.Format(time.RFC3339))
 	case ahead > clockSlack:
-		x.add("clock", show.Warning, "set the clock: `date` shows it; ages and retention are wrong until it has passed "+newest.Format(time.RFC3339),
+		x.add("clock", info.Warning, "set the clock: `date` shows it; ages and retention are wrong until it has passed "+newest.Format(time.RFC3339),
 			"the newest record is %s in the future", view.Duration(ahead))
 	default:
 		x.ok("clock", "%s, after the newest record", now.Format(time.RFC3339))

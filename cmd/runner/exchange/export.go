@@ -20,6 +20,7 @@ import (
 	"prdrunner/checkpoint/text"
 	"prdrunner/cmd/runner/advice"
 	"prdrunner/cmd/runner/cli"
+	"prdrunner/cmd/runner/info"
 	"prdrunner/cmd/runner/load"
 	"prdrunner/cmd/runner/show"
 )
@@ -69,7 +70,7 @@ func Export(_ context.Context, env *cli.Environment, o ExportOptions) error {
 	if err != nil {
 		return err
 	}
-	report := show.NewExchangeExport(source.State, string(format), path, done)
+	report := info.NewExchangeExport(source.State, string(format), path, done)
 	if o.JSON {
 		return show.JSON(env.Stdout, report)
 	}

@@ -15,6 +15,7 @@ import (
 	"prdrunner/cmd/runner/change"
 	"prdrunner/cmd/runner/cli"
 	"prdrunner/cmd/runner/config"
+	"prdrunner/cmd/runner/info"
 	"prdrunner/cmd/runner/load"
 	"prdrunner/cmd/runner/show"
 	"prdrunner/pipeline"
@@ -74,7 +75,7 @@ func Import(ctx context.Context, env *cli.Environment, o ImportOptions) error {
 	if err != nil {
 		return importHint(err)
 	}
-	report := show.NewExchangeImport(string(format), at, o.DryRun, taken)
+	report := info.NewExchangeImport(string(format), at, o.DryRun, taken)
 	if o.JSON {
 		return show.JSON(env.Stdout, report)
 	}

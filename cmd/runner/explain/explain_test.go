@@ -145,9 +145,13 @@ func TestEveryColumn(t *testing.T) {
 // `runner status` and of what a person judges.
 func columns(t *testing.T) (names []string) {
 	t.Helper()
-	paths, err := filepath.Glob(filepath.Join(root, "cmd/runner/show/*.go"))
-	if err != nil {
-		t.Fatal(err)
+	var paths []string
+	for _, dir := range []string{"show", "info"} {
+		in, err := filepath.Glob(filepath.Join(root, "cmd/runner", dir, "*.go"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		paths = append(paths, in...)
 	}
 	for _, path := range paths {
 		if strings.HasSuffix(path, "_test.go") {
@@ -158,7 +162,7 @@ func columns(t *testing.T) (names []string) {
 			t.Fatal(err)
 		}
 		text := string(src)
-		for _, pattern := range []string{`cells\(("[A-Z ]{2,}"(?:, "[A-Z ]{2,}")*)\)`, `\{(Text: "[A-Z ]{2,}")\}`, `\.add(?:In\(.*?, |\()("[A-Z][^"]*")`, `fact\{(\{"[A-Z].*)\}`} {
+		for _, pattern := range []string{`cells\(("[A-Z ]{2,}"(?:, "[A-Z ]{2,}")*)\)`, `\{(Text: "[A-Z ]{2,}")\}`, `\.add(?:In\(.*?, |\()("[A-Z][^"]*")`, `Fact\{((?:\{|fact\()"[A-Z].*)\}`} {
 			for _, found := range regexp.MustCompile(pattern).FindAllStringSubmatch(text, -1) {
 				for _, name := range regexp.MustCompile(`"([A-Z][^"]+)"`).FindAllStringSubmatch(found[1], -1) {
 					names = append(names, name[1])

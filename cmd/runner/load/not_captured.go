@@ -8,11 +8,11 @@ import (
 	"prdrunner/checkpoint/workspace"
 	"prdrunner/cmd/runner/cli"
 	"prdrunner/cmd/runner/config"
-	"prdrunner/cmd/runner/show"
+	"prdrunner/cmd/runner/info"
 )
 
 // NotCapturedAt returns the files that the capture of a checkpoint left out.
-func NotCapturedAt(ctx context.Context, env *cli.Environment, store *checkpoint.Store, ref *state.CheckpointRef) (show.NotCaptured, error) {
+func NotCapturedAt(ctx context.Context, env *cli.Environment, store *checkpoint.Store, ref *state.CheckpointRef) (info.NotCaptured, error) {
 	l := &workspace.Listing{}
 	if c := ref.Capture; c != nil && c.LeftOut+c.Unstable+c.Special > 0 {
 		err := WithWorkspace(ctx, env, store, func(_ *config.Config, w *workspace.Workspace) (err error) {
@@ -20,8 +20,8 @@ func NotCapturedAt(ctx context.Context, env *cli.Environment, store *checkpoint.
 			return err
 		})
 		if err != nil {
-			return show.NotCaptured{}, err
+			return info.NotCaptured{}, err
 		}
 	}
-	return show.NewNotCaptured(l.LeftOut, l.Unstable, l.Special), nil
+	return info.NewNotCaptured(l.LeftOut, l.Unstable, l.Special), nil
 }

@@ -13,7 +13,7 @@ import (
 	"prdrunner/checkpoint/state"
 	"prdrunner/cmd/runner/advice"
 	"prdrunner/cmd/runner/cli"
-	"prdrunner/cmd/runner/show"
+	"prdrunner/cmd/runner/info"
 	"prdrunner/runner/process"
 )
 
@@ -195,10 +195,10 @@ func ownState(env *cli.Environment, prd string, store *checkpoint.Store, snap *c
 		return nil, nil, advice.HandWritten(prd)
 	}
 	if p := snap.Import; p != nil && snap.Owner == nil {
-		fmt.Fprintf(env.Stderr, "Import %s\n", show.InterruptedImport(env.CommandLine, p))
+		fmt.Fprintf(env.Stderr, "Import %s\n", info.InterruptedImport(env.CommandLine, p))
 	}
 	if r := snap.State.Rollback; r != nil && snap.Owner == nil {
-		fmt.Fprintf(env.Stderr, "Rollback %s\n", show.InterruptedRollback(r))
+		fmt.Fprintf(env.Stderr, "Rollback %s\n", info.InterruptedRollback(r))
 	}
 	return store, snap.State, nil
 }
@@ -230,11 +230,11 @@ func InOtherIssue(elsewhere string) string {
 
 // Status returns the status of a session, with the processes that outlived its
 // runner if that was killed.
-func Status(env *cli.Environment, prd string, snap *checkpoint.Snapshot) show.SessionStatus {
-	s := show.NewSessionStatus(env.CommandLine, env.Now(), prd, snap)
+func Status(env *cli.Environment, prd string, snap *checkpoint.Snapshot) info.SessionStatus {
+	s := info.NewSessionStatus(env.CommandLine, env.Now(), prd, snap)
 	if s.Killed {
 		for _, p := range process.Alive(s.Session, snap.Logs) {
-			s.Alive = append(s.Alive, show.AliveProcess{PID: p.PID, Workstream: p.Task})
+			s.Alive = append(s.Alive, info.AliveProcess{PID: p.PID, Workstream: p.Task})
 		}
 	}
 	return s

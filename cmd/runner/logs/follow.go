@@ -13,7 +13,7 @@ import (
 	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/disk"
 	"prdrunner/checkpoint/state"
-	"prdrunner/cmd/runner/show"
+	"prdrunner/cmd/runner/info"
 	"prdrunner/runner/stream"
 )
 
@@ -269,7 +269,7 @@ func (p *printer) sayEnd(wasOn bool) error {
 	if err != nil {
 		return err
 	}
-	s := show.NewSessionStatus(p.env.CommandLine, p.env.Now(), p.prd, snap)
+	s := info.NewSessionStatus(p.env.CommandLine, p.env.Now(), p.prd, snap)
 	_, err = fmt.Fprintln(p.env.Stderr, s.RunOver(wasOn))
 	return err
 }

@@ -16,6 +16,7 @@ import (
 	"prdrunner/cmd/runner/advice"
 	"prdrunner/cmd/runner/change"
 	"prdrunner/cmd/runner/cli"
+	"prdrunner/cmd/runner/info"
 	"prdrunner/cmd/runner/load"
 	"prdrunner/cmd/runner/show"
 	"prdrunner/pipeline/glob"
@@ -51,7 +52,7 @@ func Create(ctx context.Context, env *cli.Environment, o CreateOptions) error {
 		if err != nil {
 			return err
 		}
-		report := show.NewSafetyCreatedReport(p.at(made.Checkpoint), made.Checkpoint, made.Listing, true)
+		report := info.NewSafetyCreatedReport(p.at(made.Checkpoint), made.Checkpoint, made.Listing, true)
 		if made.Listing != nil {
 			warnNotCopied(env, made.Listing)
 		}

@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"prdrunner/cmd/runner/cli"
+	"prdrunner/cmd/runner/info"
 	"prdrunner/cmd/runner/load"
 	"prdrunner/cmd/runner/show"
 )
@@ -27,7 +28,7 @@ func List(ctx context.Context, env *cli.Environment, prd string, f Format) error
 		if err != nil {
 			env.Warn(err)
 		}
-		report := show.NewSafetyListReport(all, unread, half, needed, p.store.Now())
+		report := info.NewSafetyListReport(all, unread, half, needed, p.store.Now())
 		return p.print(f, report, func() error { return show.SafetyList(env.Stdout, env.CommandLine, report) })
 	})
 }
@@ -43,7 +44,7 @@ func Show(ctx context.Context, env *cli.Environment, prd, name string, f Format)
 		if err != nil {
 			return err
 		}
-		report := show.NewSafetyCreatedReport(p.at(c), c, l, false)
+		report := info.NewSafetyCreatedReport(p.at(c), c, l, false)
 		return p.print(f, report, func() error { return show.Safety(env.Stdout, report) })
 	})
 }
@@ -60,7 +61,7 @@ func Verify(ctx context.Context, env *cli.Environment, ref load.PipelineRef, nam
 		if err != nil {
 			return err
 		}
-		report := show.NewSafetyVerifyReport(c, v)
+		report := info.NewSafetyVerifyReport(c, v)
 		err = p.print(f, report, func() error { return show.SafetyVerified(env.Stdout, report) })
 		if err == nil && !v.OK() {
 			return ErrNotWhole

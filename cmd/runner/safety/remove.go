@@ -12,6 +12,7 @@ import (
 	"prdrunner/cmd/runner/advice"
 	"prdrunner/cmd/runner/change"
 	"prdrunner/cmd/runner/cli"
+	"prdrunner/cmd/runner/info"
 	"prdrunner/cmd/runner/load"
 	"prdrunner/cmd/runner/show"
 	"prdrunner/runner/view"
@@ -174,6 +175,6 @@ func (r *removal) answer() error {
 	if r.o.DryRun {
 		kept -= len(r.removed)
 	}
-	report := show.NewSafetyRemovedReport(r.removed, r.unfinished, kept, r.o.DryRun, r.store.Now())
+	report := info.NewSafetyRemovedReport(r.removed, r.unfinished, kept, r.o.DryRun, r.store.Now())
 	return r.print(r.o.Format, report, func() error { return show.SafetyRemoved(r.env.Stdout, report) })
 }

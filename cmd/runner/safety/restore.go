@@ -13,6 +13,7 @@ import (
 	"prdrunner/cmd/runner/advice"
 	"prdrunner/cmd/runner/change"
 	"prdrunner/cmd/runner/cli"
+	"prdrunner/cmd/runner/info"
 	"prdrunner/cmd/runner/load"
 	"prdrunner/cmd/runner/show"
 )
@@ -49,7 +50,7 @@ func Restore(ctx context.Context, env *cli.Environment, o RestoreOptions) error 
 		if err != nil {
 			return err
 		}
-		switch report := show.NewSafetyRestoreReport(plan, nil); {
+		switch report := info.NewSafetyRestoreReport(plan, nil); {
 		case o.Manual:
 			return show.SafetyScript(env.Stdout, env.Workdir, p.store.Objects(), plan)
 		case o.DryRun:
@@ -91,7 +92,7 @@ func (p *place) refused(plan *safety.RestorePlan, o *RestoreOptions) error {
 // restore shows a plan, asks, and carries it out.
 func (p *place) restore(ctx context.Context, plan *safety.RestorePlan, o RestoreOptions) error {
 	if !o.Yes {
-		if err := show.SafetyRestorePreview(p.env.Stderr, show.NewSafetyRestoreReport(plan, nil)); err != nil {
+		if err := show.SafetyRestorePreview(p.env.Stderr, info.NewSafetyRestoreReport(plan, nil)); err != nil {
 			return err
 		}
 	}
@@ -125,7 +126,7 @@ func (p *place) restore(ctx context.Context, plan *safety.RestorePlan, o Restore
 		}
 		return err
 	}
-	report := show.NewSafetyRestoreReport(plan, done)
+	report := info.NewSafetyRestoreReport(plan, done)
 	report.UndoLacks = state.Texts(copied.lacks)
 	return p.print(o.Format, report, func() error {
 		return show.SafetyRestored(p.env.Stdout, p.env.CommandLine, p.flags(plan.Checkpoint), report)

@@ -18,6 +18,7 @@ import (
 	"prdrunner/cmd/runner/advice"
 	"prdrunner/cmd/runner/cli"
 	"prdrunner/cmd/runner/config"
+	"prdrunner/cmd/runner/info"
 	"prdrunner/cmd/runner/load"
 	"prdrunner/cmd/runner/show"
 )
@@ -72,8 +73,8 @@ func unknown(err error) error {
 }
 
 // at returns what the report of a checkpoint needs to know of the place.
-func (p *place) at(c *safety.Checkpoint) show.SafetyPlace {
-	return show.SafetyPlace{CommandLine: p.env.CommandLine, Flags: p.flags(c), Store: p.saved, Objects: p.store.Objects()}
+func (p *place) at(c *safety.Checkpoint) info.SafetyPlace {
+	return info.SafetyPlace{CommandLine: p.env.CommandLine, Flags: p.flags(c), Store: p.saved, Objects: p.store.Objects()}
 }
 
 // flags returns the flags with which other commands find the databases of a checkpoint.

@@ -16,6 +16,7 @@ import (
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/workspace"
 	"prdrunner/cmd/runner/advice"
+	"prdrunner/cmd/runner/info"
 	"prdrunner/cmd/runner/show"
 )
 
@@ -125,7 +126,7 @@ func TestProgress(t *testing.T) {
 		{state.Skipped, state.Completed, "Phase 2 of 2 completed"},
 	} {
 		st.Phases[0].Status, st.Phases[1].Status = test.first, test.second
-		if got := show.Progress(st); got != test.want {
+		if got := info.Progress(st); got != test.want {
 			t.Errorf("%s, %s: %q, want %q", test.first, test.second, got, test.want)
 		}
 	}

@@ -14,63 +14,21 @@ import (
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/validate"
 	"prdrunner/cmd/runner/advice"
+	"prdrunner/cmd/runner/info"
 	"prdrunner/runner/view"
 )
-
-// CheckpointReport is what `checkpoint show --json` prints: the checkpoint's file, and what
-// the journal and the check say about it.
-type CheckpointReport struct {
-	*disk.CheckpointFile
-	Current       bool           `json:"current"`
-	Valid         bool           `json:"valid"`
-	Pinned        bool           `json:"pinned"`
-	InvalidatedBy string         `json:"invalidated_by,omitempty"`
-	Damage        *state.Damage  `json:"damage,omitempty"`
-	Capture       *state.Capture `json:"capture,omitempty"`
-	NotCaptured
-	Earlier     *earlierState `json:"earlier_state,omitempty"`      // the state that a rollback restores instead
-	EarlierGone *earlierGone  `json:"earlier_state_gone,omitempty"` // why a rollback is refused
-	Validation  checkedParts  `json:"validation"`
-}
-
-// earlierGone is the state that a rollback would restore, if it were not gone.
-type earlierGone struct {
-	Seq     uint64     `json:"seq"`
-	Reason  state.Text `json:"reason"`
-	Error   state.Text `json:"error"`
-	Nearest string     `json:"nearest_checkpoint,omitempty"` // the nearest earlier checkpoint that a rollback can restore
-}
-
-func newEarlierGone(e *rollback.EarlierGoneError) *earlierGone {
-	if e == nil {
-		return nil
-	}
-	return &earlierGone{Seq: e.Seq, Reason: state.Text(e.Reason), Error: state.Text(e.Error()), Nearest: e.Nearest}
-}
-
-// NewCheckpointReport returns the JSON form of a checkpoint.
-func NewCheckpointReport(found *rollback.Inspection) CheckpointReport {
-	ref := found.Check.Ref
-	return CheckpointReport{
-		CheckpointFile: found.File, Current: found.Check.Current, Valid: ref.Valid && found.Check.Whole(), Pinned: ref.Pinned,
-		InvalidatedBy: ref.InvalidatedBy, Damage: ref.Damage, Capture: found.File.State.Capture,
-		NotCaptured: NewNotCaptured(found.LeftOut, found.Unstable, found.Special), Earlier: newEarlierState(found.Earlier),
-		EarlierGone: newEarlierGone(found.EarlierGone),
-		Validation:  newCheckedParts(&found.Check),
-	}
-}
 
 // Checkpoint shows what a checkpoint holds, and the result of checking it.
 func Checkpoint(w io.Writer, cmdline advice.CommandLine, now time.Time, found *rollback.Inspection) error {
 	p := newPage(w)
 	f, ref := found.File, found.Check.Ref
 	p.title("", "Checkpoint "+f.ID)
-	facts := []fact{
-		{"Step", stepLabel(ref), view.None}, {"Created", when(now, f.CreatedAt), view.None},
-		{"Trigger", string(f.Trigger), view.None}, {"Reason", string(f.Reason), view.None},
+	facts := []info.Fact{
+		fact("Step", stepLabel(ref)), fact("Created", info.When(now, f.CreatedAt)),
+		fact("Trigger", string(f.Trigger)), fact("Reason", string(f.Reason)),
 	}
 	if ref.Pinned {
-		facts = append(facts, fact{"Pinned", "yes", view.None})
+		facts = append(facts, fact("Pinned", "yes"))
 	}
 	p.facts(facts...)
 	p.section("State", stateLines(f))
@@ -117,7 +75,7 @@ func stateLines(f *disk.CheckpointFile) []string {
 	}
 	for _, p := range st.Phases {
 		if p.Iteration != nil {
-			lines = append(lines, "Iterations: "+p.Name+iterationOf(p))
+			lines = append(lines, "Iterations: "+p.Name+info.IterationOf(p))
 		}
 	}
 	if from := st.BeganFrom; from != nil {
@@ -173,7 +131,7 @@ func metricLines(st *state.State) []string {
 
 func outputLines(st *state.State) []string {
 	var lines []string
-	for _, p := range resultless(st.Phases) {
+	for _, p := range info.Resultless(st.Phases) {
 		for _, w := range p.Workstreams {
 			if len(w.Artifacts) > 0 {
 				lines = append(lines, fmt.Sprintf("%s: %s", w.Name, view.Plural(len(w.Artifacts), "file")))
@@ -210,11 +168,11 @@ func captureLines(cmdline advice.CommandLine, f *disk.CheckpointFile, found *rol
 	if c == nil {
 		return []string{"Workspace: not captured; recorded artifacts only"}
 	}
-	lines := []string{fmt.Sprintf("Workspace: %s, %s, captured %s", view.Plural(c.Files, "file"), Size(c.Bytes), c.At.UTC().Format(time.DateTime))}
+	lines := []string{fmt.Sprintf("Workspace: %s, %s, captured %s", view.Plural(c.Files, "file"), info.Size(c.Bytes), c.At.UTC().Format(time.DateTime))}
 	if found.Check.Ref != nil && found.Check.Ref.Uncaptured {
 		lines = append(lines, "Its own files could not be captured")
 	}
-	lines = append(lines, NewNotCaptured(found.LeftOut, found.Unstable, found.Special).linesForPeople()...)
+	lines = append(lines, info.NewNotCaptured(found.LeftOut, found.Unstable, found.Special).LinesForPeople()...)
 	if found.Earlier != nil {
 		lines = append(lines, earlierLines(found.Earlier)...)
 	}
@@ -319,25 +277,8 @@ func validationLines(cmdline advice.CommandLine, found *rollback.Inspection) []s
 	return lines
 }
 
-// CreatedReport is what `checkpoint create --json` prints.
-type CreatedReport struct {
-	FormatVersion string               `json:"format_version"`
-	PRD           string               `json:"prd"`
-	Checkpoint    *state.CheckpointRef `json:"checkpoint"`
-	// Kept names the checkpoints of files that were edited before a rollback was finished.
-	// Checkpoint does not hold these edits.
-	Kept []string `json:"edits_kept,omitempty"`
-	NotCaptured
-}
-
-// NewCreatedReport returns the JSON form of a checkpoint that was made. kept names the
-// checkpoints of edited files.
-func NewCreatedReport(prd string, ref *state.CheckpointRef, notCaptured NotCaptured, kept []string) CreatedReport {
-	return CreatedReport{FormatVersion: FormatVersion, PRD: prd, Checkpoint: ref, NotCaptured: notCaptured, Kept: kept}
-}
-
 // Created shows a checkpoint that was made.
-func Created(w io.Writer, ref *state.CheckpointRef, byRun bool, notCaptured NotCaptured, kept []string) error {
+func Created(w io.Writer, ref *state.CheckpointRef, byRun bool, notCaptured info.NotCaptured, kept []string) error {
 	p := newPage(w)
 	p.Printf("✓ Checkpoint created: %s\n  Step: %s\n", ref.ID, stepLabel(ref))
 	if ref.Capture != nil {
@@ -347,7 +288,7 @@ func Created(w io.Writer, ref *state.CheckpointRef, byRun bool, notCaptured NotC
 		}
 		p.Printf("  Files: %d%s\n", ref.Capture.Files, captured)
 	}
-	for _, line := range notCaptured.linesForPeople() {
+	for _, line := range notCaptured.LinesForPeople() {
 		p.Printf("  %s\n", line)
 	}
 	for _, id := range kept {
@@ -357,34 +298,4 @@ func Created(w io.Writer, ref *state.CheckpointRef, byRun bool, notCaptured NotC
 		p.Printf("  Git %s\n", line)
 	}
 	return p.end()
-}
-
-// NotCaptured lists the files in the scope of a capture that it left out.
-type NotCaptured struct {
-	LeftOut  []state.Text `json:"left_out"` // sensitive
-	Unstable []state.Text `json:"unstable"` // kept changing
-	Special  []state.Text `json:"special"`  // cannot be read, is not a regular file, is larger than 64 GiB, or is another repository
-}
-
-// NewNotCaptured returns the files that a capture left out, by the reason.
-func NewNotCaptured(leftOut, unstable, special []string) NotCaptured {
-	return NotCaptured{LeftOut: state.Texts(leftOut), Unstable: state.Texts(unstable), Special: state.Texts(special)}
-}
-
-// linesForPeople returns a line for each file, for people.
-func (n NotCaptured) linesForPeople() []string {
-	var lines []string
-	for _, kind := range []struct {
-		why   string
-		paths []state.Text
-	}{
-		{"looks sensitive or holds a sensitive value", n.LeftOut},
-		{"kept changing", n.Unstable},
-		{"cannot be read, is not a regular file, is larger than 64 GiB, or is another repository", n.Special},
-	} {
-		for _, path := range kind.paths {
-			lines = append(lines, "Left out, since it "+kind.why+": "+view.OneLine(string(path)))
-		}
-	}
-	return lines
 }

@@ -11,6 +11,7 @@ import (
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/validate"
 	"prdrunner/checkpoint/workspace/git"
+	"prdrunner/cmd/runner/info"
 	"prdrunner/cmd/runner/show"
 )
 
@@ -80,21 +81,21 @@ func TestCheckpointAnswers(t *testing.T) {
 
 	withCapture := ref("C5", 2, "WS2")
 	withCapture.Capture, withCapture.Git = capture(20, 7), &state.Git{Commit: "abc"}
-	notCaptured := show.NewNotCaptured([]string{"secret"}, []string{"log"}, []string{"pipe"})
+	notCaptured := info.NewNotCaptured([]string{"secret"}, []string{"log"}, []string{"pipe"})
 
 	shown := func(name string, found *rollback.Inspection) answer {
 		return answer{name, func(w io.Writer) error { return show.Checkpoint(w, cmdline, at(20), found) }}
 	}
-	created := func(name string, c *state.CheckpointRef, byRun bool, without show.NotCaptured, kept ...string) answer {
+	created := func(name string, c *state.CheckpointRef, byRun bool, without info.NotCaptured, kept ...string) answer {
 		return answer{name, func(w io.Writer) error { return show.Created(w, c, byRun, without, kept) }}
 	}
 	answers := []answer{
-		shown("bare", bare), asJSON("bare", show.NewCheckpointReport(bare)), shown("full", full), asJSON("full", show.NewCheckpointReport(full)),
-		shown("damaged", damaged), asJSON("damaged", show.NewCheckpointReport(damaged)), shown("discarded", discarded), shown("of a newer version", newer),
-		shown("clean", clean), shown("refused", refused), asJSON("refused", show.NewCheckpointReport(refused)),
-		created("created", ref("C5", 2, "WS2"), false, show.NotCaptured{}),
+		shown("bare", bare), asJSON("bare", info.NewCheckpointReport(bare)), shown("full", full), asJSON("full", info.NewCheckpointReport(full)),
+		shown("damaged", damaged), asJSON("damaged", info.NewCheckpointReport(damaged)), shown("discarded", discarded), shown("of a newer version", newer),
+		shown("clean", clean), shown("refused", refused), asJSON("refused", info.NewCheckpointReport(refused)),
+		created("created", ref("C5", 2, "WS2"), false, info.NotCaptured{}),
 		created("created by a run", withCapture, true, notCaptured, "C4"), created("created with files", withCapture, false, notCaptured),
-		asJSON("created", show.NewCreatedReport("PRD-009", withCapture, notCaptured, []string{"C4"})),
+		asJSON("created", info.NewCreatedReport("PRD-009", withCapture, notCaptured, []string{"C4"})),
 	}
 	compareAnswers(t, "checkpoint.txt", answers)
 }
@@ -135,9 +136,9 @@ func TestListAnswers(t *testing.T) {
 		list("one", true, current(single)), inColour(list("several", true, current(st))), {"larger than the screen", func(w io.Writer) error {
 			return show.Checkpoints(w, cmdline, []reader.StoredSession{current(st)}, show.ListOptions{Now: at(20), Rows: 13})
 		}}, list("several, of several sessions", true, current(st), old, unread), list("for no person", false, current(st)),
-		asJSON("one", show.NewListReport(cmdline, []reader.StoredSession{current(single)})),
-		asJSON("of one PRD", show.NewListReport(cmdline, []reader.StoredSession{current(empty), old})),
-		asJSON("of several PRDs", show.NewListReport(cmdline, []reader.StoredSession{current(empty), unread})),
-		asJSON("nothing", show.NewListReport(cmdline, nil)),
+		asJSON("one", info.NewListReport(cmdline, []reader.StoredSession{current(single)})),
+		asJSON("of one PRD", info.NewListReport(cmdline, []reader.StoredSession{current(empty), old})),
+		asJSON("of several PRDs", info.NewListReport(cmdline, []reader.StoredSession{current(empty), unread})),
+		asJSON("nothing", info.NewListReport(cmdline, nil)),
 	})
 }

@@ -7,6 +7,7 @@ import (
 
 	"prdrunner/checkpoint/state"
 	"prdrunner/cmd/runner/config"
+	"prdrunner/cmd/runner/info"
 	"prdrunner/cmd/runner/show"
 	"prdrunner/pipeline"
 	"prdrunner/runner/plan"
@@ -43,12 +44,12 @@ func TestOtherAnswers(t *testing.T) {
 		{Key: "parallel", Value: 3}, {Key: "checkpoint.retention.manual"},
 	}
 	p := &pipeline.Pipeline{ID: "PRD-009", Phases: []*pipeline.Phase{{Gates: []*pipeline.Gate{{}}, Workstreams: []*pipeline.Workstream{{Gates: []*pipeline.Gate{{}, {}}}, {}}}}}
-	version := show.BuildInfo{Version: "1.2", Go: "go1", Platform: "linux/amd64", Formats: map[string]string{"state": "1.0", "plan": "2.0", "output": "3.0"}}
+	version := info.BuildInfo{Version: "1.2", Go: "go1", Platform: "linux/amd64", Formats: map[string]string{"state": "1.0", "plan": "2.0", "output": "3.0"}}
 	built := version
 	built.Commit, built.Time = "abc", "today"
 	changed := built
 	changed.Modified = true
-	versions := func(name string, info show.BuildInfo) answer {
+	versions := func(name string, info info.BuildInfo) answer {
 		return answer{name, func(w io.Writer) error { return show.Version(w, info) }}
 	}
 	compareAnswers(t, "other.txt", []answer{
@@ -56,8 +57,8 @@ func TestOtherAnswers(t *testing.T) {
 		conflicts("edited", plan.Reuse), conflicts("edited, to run again", plan.Rerun, plan.Reuse), conflicts("edited, from the cache", plan.Reuse, plan.Cached),
 		{"settings", func(w io.Writer) error {
 			return show.Settings(w, settings, func(s config.Setting) string { return string(s.Source) })
-		}}, asJSON("settings", show.NewSettingsReport(settings)),
-		plain("a pipeline", func(w io.Writer) { show.ValidPipeline(w, show.NewPipelineReport("a.hcl", p)) }), asJSON("an invalid pipeline", show.NewPipelineReport("a.hcl", nil)),
+		}}, asJSON("settings", info.NewSettingsReport(settings)),
+		plain("a pipeline", func(w io.Writer) { show.ValidPipeline(w, info.NewPipelineReport("a.hcl", p)) }), asJSON("an invalid pipeline", info.NewPipelineReport("a.hcl", nil)),
 		versions("version", version), versions("a commit", built), versions("a modified commit", changed),
 	})
 }

@@ -11,27 +11,16 @@ import (
 	"prdrunner/checkpoint/compare"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/workspace"
+	"prdrunner/cmd/runner/info"
 	"prdrunner/runner/view"
 )
-
-// DiffReport is what `checkpoint diff --json` prints.
-type DiffReport struct {
-	FormatVersion string `json:"format_version"`
-	Same          bool   `json:"same"`
-	*compare.Comparison
-}
-
-// NewDiffReport returns the JSON form of a comparison.
-func NewDiffReport(c *compare.Comparison) DiffReport {
-	return DiffReport{FormatVersion: FormatVersion, Same: c.Same(), Comparison: c}
-}
 
 // Diff shows the differences between two points of a session. With stat it only
 // counts them.
 func Diff(w io.Writer, c *compare.Comparison, stat bool) error {
 	b := newPage(w)
 	b.title("", "Difference of two checkpoints")
-	b.facts(fact{"From", pointLine(c.From), view.None}, fact{"To", pointLine(c.To), view.None})
+	b.facts(fact("From", pointLine(c.From)), fact("To", pointLine(c.To)))
 	switch {
 	case c.Same():
 		b.WriteString("\nNothing differs.\n")
@@ -92,7 +81,7 @@ func writeChanges(b *page, c *compare.Comparison) {
 	writeChanged(b, "Gates", stepLines(c.Gates))
 	writeChanged(b, "Metrics changes", valueLines(c.Metrics))
 	writeChanged(b, "Output changes", append(valueLines(c.Outputs), artifactLines(c.Artifacts)...))
-	writeChanged(b, "File changes", changeLines(c.Files))
+	writeChanged(b, "File changes", info.ChangeLines(c.Files))
 	writeCommits(b, c.Git)
 }
 
@@ -169,25 +158,7 @@ func artifactLines(changes []compare.ArtifactChange) []string {
 	slices.SortStableFunc(order, func(x, y group) int { return cmp.Compare(x.workstream, y.workstream) })
 	var lines []string
 	for _, g := range order {
-		lines = append(lines, fmt.Sprintf("%s %s: %s %s", changeMark(g.kind), g.workstream, view.Plural(counts[g], "file"), g.kind))
-	}
-	return lines
-}
-
-func changeLines(changes []compare.FileChange) []string {
-	var lines []string
-	for _, c := range changes {
-		word := map[workspace.ChangeKind]string{workspace.Added: "new", workspace.Modified: "modified", workspace.Deleted: "deleted"}[c.Kind]
-		details := []string{word}
-		if c.Added+c.Deleted > 0 {
-			details = append(details, fmt.Sprintf("+%d −%d", c.Added, c.Deleted))
-		}
-		for _, more := range []string{c.Mode, c.Note} {
-			if more != "" {
-				details = append(details, more)
-			}
-		}
-		lines = append(lines, fmt.Sprintf("%s %s (%s)", changeMark(c.Kind), c.Path, strings.Join(details, ", ")))
+		lines = append(lines, fmt.Sprintf("%s %s: %s %s", info.ChangeMark(g.kind), g.workstream, view.Plural(counts[g], "file"), g.kind))
 	}
 	return lines
 }

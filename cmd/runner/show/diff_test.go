@@ -8,6 +8,7 @@ import (
 	"prdrunner/checkpoint/compare"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/workspace"
+	"prdrunner/cmd/runner/info"
 	"prdrunner/cmd/runner/show"
 )
 
@@ -50,7 +51,7 @@ func TestDiffAnswers(t *testing.T) {
 		return a
 	}
 	compareAnswers(t, "diff.txt", []answer{
-		diff("same", same, false, false), asJSON("same", show.NewDiffReport(same)), diff("everything", full, false, false), diff("in colour", full, false, true),
+		diff("same", same, false, false), asJSON("same", info.NewDiffReport(same)), diff("everything", full, false, false), diff("in colour", full, false, true),
 		diff("commits gone", gone, false, false), diff("a note on git", noted, false, false), diff("without commits", noCommits, false, false), diff("counted", gone, true, false),
 		diff("counted without git", noGit, true, false),
 	})

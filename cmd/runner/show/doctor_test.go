@@ -7,16 +7,17 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"prdrunner/cmd/runner/info"
 	"prdrunner/cmd/runner/show"
 )
 
 func TestDoctor(t *testing.T) {
 	t.Parallel()
-	findings := []show.Finding{
-		{Check: "git", Level: show.OK, Detail: "version 2"},
-		{Check: "disk\x1b[1m", Level: show.Warning, Detail: "two\nlines\x1b[1m", Next: "`df`"},
-		{Check: "state directory", Level: show.Problem, Detail: "it is gone", Next: "look for it"},
-		{Check: "sessions", Level: show.NotChecked, Detail: "no", Next: "name one"},
+	findings := []info.Finding{
+		{Check: "git", Level: info.OK, Detail: "version 2"},
+		{Check: "disk\x1b[1m", Level: info.Warning, Detail: "two\nlines\x1b[1m", Next: "`df`"},
+		{Check: "state directory", Level: info.Problem, Detail: "it is gone", Next: "look for it"},
+		{Check: "sessions", Level: info.NotChecked, Detail: "no", Next: "name one"},
 	}
 	var text bytes.Buffer
 	if err := show.Doctor(&text, findings); err != nil {
@@ -45,7 +46,7 @@ unchecked  sessions: no
 	if want := "\x1b[32mok        \x1b[0m git: version 2\n\nNothing is wrong.\n"; text.String() != want {
 		t.Errorf("%q", text.String())
 	}
-	data, err := json.Marshal(show.NewDoctorReport(findings[1:3]))
+	data, err := json.Marshal(info.NewDoctorReport(findings[1:3]))
 	if err != nil {
 		t.Fatal(err)
 	}

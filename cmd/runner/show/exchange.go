@@ -5,35 +5,14 @@ import (
 	"io"
 	"strings"
 
-	"prdrunner/checkpoint/document"
-	"prdrunner/checkpoint/exchange"
-	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/text"
 	"prdrunner/cmd/runner/advice"
+	"prdrunner/cmd/runner/info"
 	"prdrunner/runner/view"
 )
 
-// ExchangeExport is what `checkpoint export --format --json` prints.
-type ExchangeExport struct {
-	FormatVersion string     `json:"format_version"`
-	PRD           string     `json:"prd"`
-	Session       string     `json:"session"`
-	Seq           uint64     `json:"seq"`
-	Format        string     `json:"format"`
-	Path          state.Text `json:"path"`
-	Files         int        `json:"files"`
-	NoPlace       []string   `json:"no_place"` // what the session has and the format can't hold
-}
-
-// NewExchangeExport returns the JSON form of an export in the format of another tool.
-func NewExchangeExport(st *state.State, format, path string, done *exchange.Exported) ExchangeExport {
-	return ExchangeExport{
-		FormatVersion: FormatVersion, PRD: st.PRD, Session: st.Session, Seq: st.Seq, Format: format, Path: state.Text(path), Files: done.Files, NoPlace: done.NoPlace,
-	}
-}
-
 // ExchangeExported shows an export in the format of another tool.
-func ExchangeExported(w io.Writer, cmdline advice.CommandLine, r ExchangeExport) error {
+func ExchangeExported(w io.Writer, cmdline advice.CommandLine, r info.ExchangeExport) error {
 	b := newPage(w)
 	fmt.Fprintf(b, "✓ Exported %s as %s: %s (%s)\n", r.PRD, r.Format, cmdline.Display(string(r.Path)), view.Plural(r.Files, "file"))
 	writeNoPlace(b, "The format has no place for:", r.NoPlace)
@@ -52,30 +31,9 @@ func writeNoPlace(b *page, title string, list []string) {
 	}
 }
 
-// ExchangeImport is what `checkpoint import --format --json` prints.
-type ExchangeImport struct {
-	FormatVersion string        `json:"format_version"`
-	PRD           string        `json:"prd"`
-	Format        string        `json:"format"`
-	DryRun        bool          `json:"dry_run"`
-	Files         []state.Text  `json:"files"`    // that were read
-	Path          state.Text    `json:"path"`     // of the document
-	Document      document.File `json:"document"` // from which the next build begins
-	NoPlace       []string      `json:"no_place"` // what the files have and a session can't hold
-	Warnings      []string      `json:"warnings"`
-}
-
-// NewExchangeImport returns the JSON form of an import from the format of another tool.
-func NewExchangeImport(format, path string, dryRun bool, taken *exchange.Taken) ExchangeImport {
-	return ExchangeImport{
-		FormatVersion: FormatVersion, PRD: taken.Document.PRD, Format: format, DryRun: dryRun, Files: state.Texts(taken.Files), Path: state.Text(path),
-		Document: taken.Document, NoPlace: append([]string{}, taken.NoPlace...), Warnings: append([]string{}, taken.Warnings...),
-	}
-}
-
 // ExchangeImported shows an import from the format of another tool. build is the command
 // that begins the session.
-func ExchangeImported(w io.Writer, cmdline advice.CommandLine, r ExchangeImport, build string) error {
+func ExchangeImported(w io.Writer, cmdline advice.CommandLine, r info.ExchangeImport, build string) error {
 	b := newPage(w)
 	d := r.Document
 	done := "✓ Imported"

@@ -8,39 +8,9 @@ import (
 	"prdrunner/checkpoint/text"
 	"prdrunner/checkpoint/transfer"
 	"prdrunner/cmd/runner/advice"
+	"prdrunner/cmd/runner/info"
 	"prdrunner/runner/view"
 )
-
-// ExportReport is what `checkpoint export --json` prints.
-type ExportReport struct {
-	FormatVersion string             `json:"format_version"`
-	PRD           string             `json:"prd"`
-	Session       string             `json:"session"`
-	Seq           uint64             `json:"seq"`
-	Archive       state.Text         `json:"archive"`
-	Size          int64              `json:"size"`
-	SHA256        string             `json:"sha256"`
-	Checkpoints   int                `json:"checkpoints"`
-	Rollbacks     int                `json:"rollbacks"`
-	Objects       int                `json:"objects"`
-	ObjectBytes   int64              `json:"object_bytes"`
-	Logs          int                `json:"logs"`
-	Missing       []transfer.Lacking `json:"missing"`
-	FromFiles     []state.Text       `json:"from_workspace"` // whose stored bytes are lost or damaged
-	LeftOut       []state.Text       `json:"left_out"`       // sensitive, and never captured
-}
-
-// NewExportReport returns the JSON form of an export.
-func NewExportReport(done *transfer.Exported) ExportReport {
-	return ExportReport{
-		LeftOut:       state.Texts(done.LeftOut),
-		FromFiles:     state.Texts(done.FromFiles),
-		FormatVersion: FormatVersion, PRD: done.PRD, Session: done.Session, Seq: done.Seq,
-		Archive: state.Text(done.Path), Size: done.Size, SHA256: done.SHA256,
-		Checkpoints: done.Checkpoints, Rollbacks: done.Rollbacks, Objects: done.Objects, ObjectBytes: done.ObjectBytes, Logs: done.Logs,
-		Missing: append([]transfer.Lacking{}, done.Lacking...),
-	}
-}
 
 // Exported shows what an archive holds, and the command that imports it.
 func Exported(w io.Writer, cmdline advice.CommandLine, st *state.State, done *transfer.Exported) error {
@@ -50,10 +20,10 @@ func Exported(w io.Writer, cmdline advice.CommandLine, st *state.State, done *tr
 	}
 	b := newPage(w)
 	b.title("✓", "Exported "+done.PRD)
-	b.facts(fact{"Archive", archive, view.None}, fact{"Size", Size(done.Size), view.None}, fact{"Hash", "sha256:" + done.SHA256, view.None})
+	b.facts(fact("Archive", archive), fact("Size", info.Size(done.Size)), fact("Hash", "sha256:"+done.SHA256))
 	b.heading("Contains")
 	fmt.Fprintf(b, "- Journal, up to commit %d\n- Manifest and PRD document\n- %s\n", done.Seq, view.Plural(done.Checkpoints, "checkpoint"))
-	fmt.Fprintf(b, "- Rollback history: %s\n- Files: %s (%s)\n", view.Plural(done.Rollbacks, "rollback"), view.Plural(done.Objects, "object"), Size(done.ObjectBytes))
+	fmt.Fprintf(b, "- Rollback history: %s\n- Files: %s (%s)\n", view.Plural(done.Rollbacks, "rollback"), view.Plural(done.Objects, "object"), info.Size(done.ObjectBytes))
 	if done.Logs > 0 {
 		fmt.Fprintf(b, "- %s\n", view.Plural(done.Logs, "log"))
 	}

@@ -8,84 +8,13 @@ import (
 	"prdrunner/checkpoint/journal"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/text"
-	"prdrunner/checkpoint/transfer"
 	"prdrunner/cmd/runner/advice"
+	"prdrunner/cmd/runner/info"
 	"prdrunner/runner/view"
 )
 
-// ImportReport is what `checkpoint import --json` prints.
-type ImportReport struct {
-	FormatVersion string           `json:"format_version"`
-	PRD           string           `json:"prd"`
-	Session       string           `json:"session"`
-	Seq           uint64           `json:"seq"`
-	DryRun        bool             `json:"dry_run"`
-	Relation      journal.Relation `json:"relation"`
-	Refused       bool             `json:"refused"` // the import needs --replace
-	Archived      string           `json:"archived,omitempty"`
-	Uncertain     []string         `json:"uncertain,omitempty"`   // workstreams that must happen only once and that the session to be archived has started
-	Pending       []string         `json:"once_pending"`          // workstreams that must happen only once and are not done: they may also happen where the archive was exported
-	Unprotected   []string         `json:"unprotected,omitempty"` // workstreams whose changes can't be rolled back here
-	Checkpoints   int              `json:"checkpoints"`
-	Objects       int              `json:"objects"`
-	ObjectBytes   int64            `json:"object_bytes"`
-	Written       int              `json:"files_written"`
-	Safety        string           `json:"safety_checkpoint,omitempty"`
-	Absent        []state.Text     `json:"absent"`     // files that the workspace does not have
-	Differ        []state.Text     `json:"differ"`     // files that differ in the workspace
-	LeftAlone     []state.Text     `json:"left_alone"` // the files of Differ that were not replaced
-	Blocked       []fileProblem    `json:"blocked"`    // files that can't be written because of an obstacle
-	Missing       []fileProblem    `json:"missing"`    // files whose bytes the archive lacks
-	LeftOut       []state.Text     `json:"left_out"`   // sensitive, and never captured
-}
-
-// Import is an import as the views show it.
-type Import struct {
-	Archive *transfer.Import
-	Files   *transfer.ImportFiles // nil with --state-only
-	DryRun  bool
-	Refused bool // the import needs --replace
-}
-
-// NewImportReport returns the JSON form of an import before it is carried out.
-func NewImportReport(i Import) ImportReport {
-	a := i.Archive
-	r := ImportReport{
-		FormatVersion: FormatVersion, PRD: a.PRD, Session: a.Session, Seq: a.Seq, DryRun: i.DryRun, Relation: a.Relation, Refused: i.Refused, Uncertain: a.Uncertain(), Pending: append([]string{}, a.Pending()...),
-		Unprotected: a.Unprotected(), Checkpoints: a.Checkpoints, Objects: a.Objects, ObjectBytes: a.Bytes,
-		Absent: []state.Text{}, Differ: []state.Text{}, LeftAlone: []state.Text{}, Blocked: []fileProblem{}, Missing: []fileProblem{}, LeftOut: []state.Text{},
-	}
-	if i.Files == nil {
-		return r
-	}
-	for _, c := range i.Files.Absent {
-		r.Absent = append(r.Absent, state.Text(c.Path))
-	}
-	for _, c := range i.Files.Differ {
-		r.Differ = append(r.Differ, state.Text(c.Path))
-	}
-	for _, b := range i.Files.Blocked {
-		r.Blocked = append(r.Blocked, fileProblem{state.Text(b.Path), state.Text(b.By + " is in the way")})
-	}
-	for _, path := range i.Files.LeftOut {
-		r.LeftOut = append(r.LeftOut, state.Text(path))
-	}
-	return r
-}
-
-// AddRestored adds the files that an import wrote and those that it left alone.
-func (r *ImportReport) AddRestored(done *transfer.RestoredFiles) {
-	r.Written, r.Safety = done.Written, done.Safety
-	for _, path := range done.Kept {
-		r.LeftAlone = append(r.LeftAlone, state.Text(path))
-	}
-	for _, m := range done.Skipped {
-		r.Missing = append(r.Missing, fileProblem{state.Text(m.Path), state.Text(m.Reason)})
-	}
-}
-
 // ImportPreview shows what an import would do.
-func ImportPreview(w io.Writer, cmdline advice.CommandLine, i Import) error {
+func ImportPreview(w io.Writer, cmdline advice.CommandLine, i info.Import) error {
 	a := i.Archive
 	b := newPage(w)
 	fmt.Fprintf(b, "Import of %s: session %s, commit %d, %s, %s\n", a.PRD, shownID(state.ShortSession(a.Session)), a.Seq, view.Plural(a.Checkpoints, "checkpoint"), a.State.Status)
@@ -99,15 +28,15 @@ func ImportPreview(w io.Writer, cmdline advice.CommandLine, i Import) error {
 	case journal.RelationForward:
 		fmt.Fprintf(b, "  The session here is updated from commit %d\n", a.Here.Seq)
 	case journal.RelationOlder, journal.RelationDiverged, journal.RelationForeign, journal.RelationDamaged:
-		fmt.Fprintf(b, "  ✗ %v; --replace archives it\n", i.conflict())
+		fmt.Fprintf(b, "  ✗ %v; --replace archives it\n", i.Conflict())
 	}
-	writeUncertain(b, cmdline, "  ", NewImportReport(i))
-	writeUnprotected(b, "  ", NewImportReport(i))
+	writeUncertain(b, cmdline, "  ", info.NewImportReport(i))
+	writeUnprotected(b, "  ", info.NewImportReport(i))
 	writeOrigin(b, "  ", i)
 	if i.Files != nil {
 		fmt.Fprintf(b, "  Files: %d to write, %d the same, %d different\n", len(i.Files.Absent), i.Files.Same, len(i.Files.Differ))
-		writePaths(b, "~", i.differing())
-		if blocked := NewImportReport(i).Blocked; len(blocked) > 0 {
+		writePaths(b, "~", i.Differing())
+		if blocked := info.NewImportReport(i).Blocked; len(blocked) > 0 {
 			fmt.Fprintf(b, "  %s can't be written:\n", view.Plural(len(blocked), "file"))
 			writeFileProblems(b, blocked)
 		}
@@ -117,7 +46,7 @@ func ImportPreview(w io.Writer, cmdline advice.CommandLine, i Import) error {
 
 // writeUncertain lists the workstreams that may have happened. Only the user can tell
 // whether they did.
-func writeUncertain(b *page, cmdline advice.CommandLine, indent string, r ImportReport) {
+func writeUncertain(b *page, cmdline advice.CommandLine, indent string, r info.ImportReport) {
 	for _, name := range r.Uncertain {
 		resolve := cmdline.Command("resolve " + r.PRD + " " + text.ShellWord(name))
 		fmt.Fprintf(b, "%s! %s must happen only once, and was started here since the archive was written: it is uncertain until `%s --done` says that it happened, or `%s --rerun` that it did not\n",
@@ -126,7 +55,7 @@ func writeUncertain(b *page, cmdline advice.CommandLine, indent string, r Import
 }
 
 // writeUnprotected lists the workstreams whose changes can't be rolled back here.
-func writeUnprotected(b *page, indent string, r ImportReport) {
+func writeUnprotected(b *page, indent string, r info.ImportReport) {
 	for _, name := range r.Unprotected {
 		fmt.Fprintf(b, "%s! what %s changed can't be rolled back here: its safety checkpoint stayed where the archive was exported\n", indent, name)
 	}
@@ -134,7 +63,7 @@ func writeUnprotected(b *page, indent string, r ImportReport) {
 
 // writeOrigin warns that there are now two copies of an unfinished session, and lists the
 // workstreams that would happen in both.
-func writeOrigin(b *page, indent string, i Import) {
+func writeOrigin(b *page, indent string, i info.Import) {
 	a := i.Archive
 	if a.State.Status == state.StatusComplete {
 		return
@@ -150,20 +79,8 @@ func writeOrigin(b *page, indent string, i Import) {
 	}
 }
 
-func (i Import) conflict() error {
-	return &transfer.ImportConflictError{PRD: i.Archive.PRD, Relation: i.Archive.Relation, Here: i.Archive.Here}
-}
-
-func (i Import) differing() []state.Text {
-	var paths []state.Text
-	for _, c := range i.Files.Differ {
-		paths = append(paths, state.Text(c.Path))
-	}
-	return paths
-}
-
 // writeFileProblems lists the first of some files, with their problems.
-func writeFileProblems(b *page, problems []fileProblem) {
+func writeFileProblems(b *page, problems []info.FileProblem) {
 	var lines []state.Text
 	for _, p := range problems {
 		lines = append(lines, p.Path+": "+state.Text(p.Reason))
@@ -172,7 +89,7 @@ func writeFileProblems(b *page, problems []fileProblem) {
 }
 
 // Imported shows what an import did.
-func Imported(w io.Writer, cmdline advice.CommandLine, i Import, r ImportReport) error {
+func Imported(w io.Writer, cmdline advice.CommandLine, i info.Import, r info.ImportReport) error {
 	b := newPage(w)
 	b.title("✓", "Imported "+r.PRD)
 	fmt.Fprintf(b, "Session %s, commit %d\n", shownID(state.ShortSession(r.Session)), r.Seq)

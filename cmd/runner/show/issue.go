@@ -5,21 +5,8 @@ import (
 	"strings"
 
 	"prdrunner/checkpoint/disk"
-	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/text"
 )
-
-// describeIssue describes an issue in one line.
-func describeIssue(i *state.Issue) string {
-	line := string(i.Title)
-	if i.Number > 0 {
-		line = strings.TrimSpace(fmt.Sprintf("#%d %s", i.Number, i.Title))
-	}
-	if i.StateLabel != "" {
-		line += fmt.Sprintf(" (%s)", i.StateLabel)
-	}
-	return line
-}
 
 // issueLines describes the issue at a checkpoint, with its text.
 func issueLines(f *disk.CheckpointFile) []string {

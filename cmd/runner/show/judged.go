@@ -1,233 +1,152 @@
 package show
 
 import (
-	"cmp"
+	"bytes"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
+	"time"
 
 	"prdrunner/checkpoint/compare"
 	"prdrunner/checkpoint/state"
-	"prdrunner/checkpoint/workspace"
+	"prdrunner/checkpoint/text"
+	"prdrunner/cmd/runner/advice"
+	"prdrunner/cmd/runner/info"
 	"prdrunner/runner/view"
 )
 
-// Judged is what a person judges who answers a gate. `status --json` prints it.
-type Judged struct {
-	Files   FilesSince     `json:"files"`
-	Metrics []judgedMetric `json:"metrics"` // of the workstreams that the gate judges
-	Gates   []judgedGate   `json:"gates"`   // the other gates of its workstream, or of its phase and the workstreams there
+// JudgedFacts shows in a few lines what a person judges.
+func JudgedFacts(w io.Writer, j *info.Judged) error {
+	p := newPage(w)
+	p.facts(j.Facts()...)
+	return p.end()
 }
 
-// FilesSince counts the files that changed in the workspace since the work that a gate judges began.
-type FilesSince struct {
-	Checkpoint string        `json:"checkpoint,omitempty"` // with which the workspace is compared; "": there is none
-	Before     string        `json:"before,omitempty"`     // which moment the checkpoint is of: before a phase or a workstream began
-	Counts     *ChangeCounts `json:"counts,omitempty"`     // nil: not known
-	Unknown    state.Text    `json:"unknown,omitempty"`    // why the counts are not known
-	// OnlyArtifacts says that the checkpoint has no capture: only recorded artifacts are compared.
-	OnlyArtifacts bool       `json:"only_artifacts,omitempty"`
-	NotCompared   int        `json:"not_compared,omitempty"` // files that only one of the two captures includes
-	Difference    state.Text `json:"difference,omitempty"`   // the command that shows the difference
-
-	changes []compare.FileChange
+// JudgedDetailsOptions are what the details of a question need besides the session.
+type JudgedDetailsOptions struct {
+	Now time.Time
+	// HasLog reports whether there is a log of a workstream, or of a gate by its label.
+	HasLog func(name string) bool
 }
 
-// ChangeCounts counts changes in files.
-type ChangeCounts struct {
-	Added        int `json:"added"`
-	Modified     int `json:"modified"`
-	Deleted      int `json:"deleted"`
-	LinesAdded   int `json:"lines_added"` // in files that are text
-	LinesDeleted int `json:"lines_deleted"`
-}
-
-// judgedMetric is a metric that a judged workstream set.
-type judgedMetric struct {
-	Name     string       `json:"name"`
-	Value    OutputValue  `json:"value"`
-	Previous *OutputValue `json:"previous,omitempty"` // in the last complete session; nil: it had none
-}
-
-// judgedGate is another gate beside the one that asks.
-type judgedGate struct {
-	Gate   string           `json:"gate"`
-	Status state.StepStatus `json:"status"`
-}
-
-// NewJudged returns what the session has on record of the work that a gate judges.
-func NewJudged(st *state.State, g *state.Gate, files FilesSince) *Judged {
-	j := &Judged{Files: files, Metrics: []judgedMetric{}, Gates: []judgedGate{}}
+// JudgedDetails shows all that is on record of the work that a gate judges, who may answer and until
+// when, and the commands that show more.
+func JudgedDetails(w io.Writer, cmdline advice.CommandLine, st *state.State, g *state.Gate, j *info.Judged, o JudgedDetailsOptions) error {
+	p := newPage(w)
+	p.title("", "What "+g.Label+" judges")
+	p.facts(append(j.Facts(), fact("Approvers", approversOf(g)), fact("Until", untilOf(g, o.Now)))...)
 	ws, phase := g.Owner()
 	judged := []*state.Workstream{ws}
 	if ws == nil {
-		judged = view.InNaturalOrder(phase.Workstreams, workstreamName)
+		judged = info.InOrder(phase.Workstreams)
 	}
-	for _, w := range judged {
-		j.addMetrics(st, w)
-		j.addGates(w.Gates, g)
-	}
-	if ws == nil {
-		j.addGates(phase.Gates, g)
-	}
-	slices.SortFunc(j.Metrics, func(a, b judgedMetric) int { return view.CompareNatural(a.Name, b.Name) })
-	return j
-}
-
-func (j *Judged) addMetrics(st *state.State, w *state.Workstream) {
-	for name, value := range outputsOf(st, w).Metrics {
-		m := judgedMetric{Name: name, Value: value}
-		if before, has := st.Baseline[name]; has {
-			previous := outputValue(typeOf(before.Value), before.Value)
-			m.Previous = &previous
+	p.heading("Workstreams")
+	for i, w := range judged {
+		if i == info.MostJudged {
+			p.Printf("  … and %d more\n", len(judged)-i)
+			break
 		}
-		j.Metrics = append(j.Metrics, m)
+		writeJudgedWork(p, st, w)
 	}
-}
-
-func (j *Judged) addGates(list []*state.Gate, but *state.Gate) {
-	for _, g := range list {
-		if g != but {
-			j.Gates = append(j.Gates, judgedGate{g.Label, g.Status})
-		}
-	}
-}
-
-// NewFilesSince returns the counts of a comparison between a checkpoint and the workspace.
-func NewFilesSince(c *compare.Comparison, before string) FilesSince {
-	counts := &ChangeCounts{}
-	for _, f := range c.Files {
-		switch f.Kind {
-		case workspace.Added:
-			counts.Added++
-		case workspace.Modified:
-			counts.Modified++
-		case workspace.Deleted:
-			counts.Deleted++
-		}
-		counts.LinesAdded += f.Added
-		counts.LinesDeleted += f.Deleted
-	}
-	return FilesSince{Checkpoint: c.From.ID, Before: before, Counts: counts, OnlyArtifacts: c.OnlyArtifacts, NotCompared: len(c.NotInFrom) + len(c.NotInTo), changes: c.Files}
-}
-
-// Lines names the files that changed, a line each: ~ a.go (modified, +2 −1).
-func (f FilesSince) Lines() []string { return changeLines(f.changes) }
-
-// String says what changed, and since when.
-func (f FilesSince) String() string {
-	if f.Counts == nil {
-		return "not known what changed: " + cmp.Or(string(f.Unknown), "there is nothing to compare with")
-	}
-	since := fmt.Sprintf("since %s (%s)", f.Checkpoint, f.Before)
-	if f.OnlyArtifacts {
-		since += ", which has no capture: only recorded artifacts are compared"
-	}
-	text := "no changes " + since
-	if f.Counts.total() > 0 {
-		text = fmt.Sprintf("%s %s", f.Counts, since)
-	}
-	if f.NotCompared > 0 {
-		text += "; " + view.Plural(f.NotCompared, "file") + " not captured there or here, and not compared"
-	}
-	return text
-}
-
-func (c ChangeCounts) total() int { return c.Added + c.Modified + c.Deleted }
-
-// String returns the counts: 1 added, 2 modified, +120 −4 lines.
-func (c ChangeCounts) String() string {
-	var parts []string
-	for _, count := range []struct {
-		n    int
-		what string
-	}{{c.Added, "added"}, {c.Modified, "modified"}, {c.Deleted, "deleted"}} {
-		if count.n > 0 {
-			parts = append(parts, fmt.Sprintf("%d %s", count.n, count.what))
-		}
-	}
-	if c.LinesAdded+c.LinesDeleted > 0 {
-		parts = append(parts, fmt.Sprintf("+%d −%d lines", c.LinesAdded, c.LinesDeleted))
-	}
-	return strings.Join(parts, ", ")
-}
-
-// mostJudged bounds how many metrics, gates and workstreams are named.
-const mostJudged = 12
-
-func (j *Judged) metrics() string {
-	var all []string
-	for _, m := range j.Metrics {
-		text := m.Name + " " + m.Value.shown()
-		if m.Previous != nil {
-			text += fmt.Sprintf(" (%s in the last complete session)", m.Previous.shown())
-		}
-		all = append(all, text)
-	}
-	return strings.Join(firstOf(all), ", ")
-}
-
-// shown returns the value in one line.
-func (v OutputValue) shown() string {
-	if v.Sensitive {
-		return "(sensitive)"
-	}
-	return view.OneLine(v.String())
-}
-
-// gates names the other gates, those that have not passed first.
-func (j *Judged) gates() (text string, style view.Style) {
-	sorted := slices.Clone(j.Gates)
-	slices.SortStableFunc(sorted, func(a, b judgedGate) int { return cmp.Compare(rank(a.Status), rank(b.Status)) })
-	var all []string
-	for _, g := range sorted {
-		all = append(all, fmt.Sprintf("%s %s", g.Gate, g.Status))
-		if g.Status == state.Failed || g.Status == state.Rejected {
-			style = view.Red
-		}
-	}
-	return strings.Join(firstOf(all), ", "), style
-}
-
-func rank(s state.StepStatus) int {
-	switch s {
-	case state.Failed, state.Rejected:
-		return 0
-	case state.Passed:
-		return 2
-	case state.Pending, state.Running, state.Succeeded, state.Completed, state.Waiting, state.Interrupted, state.Uncertain, state.Skipped:
-	}
-	return 1
-}
-
-// firstOf returns the first of some texts, and the number of the others.
-func firstOf(all []string) []string {
-	if len(all) <= mostJudged {
-		return all
-	}
-	return append(slices.Clone(all[:mostJudged]), fmt.Sprintf("and %d more", len(all)-mostJudged))
-}
-
-func (j *Judged) facts() []fact {
-	gates, style := j.gates()
-	return []fact{{"Files", j.Files.String(), view.None}, {"Metrics", j.metrics(), view.None}, {"Gates", gates, style}}
-}
-
-// Lines returns what a person judges, a line each: Files: 2 modified since CP-1 (before WS1 began).
-func (j *Judged) Lines() []string {
-	var lines []string
-	for _, f := range j.facts() {
-		if f.value != "" {
-			lines = append(lines, f.name+": "+f.value)
-		}
-	}
-	return lines
-}
-
-// JudgedFacts shows in a few lines what a person judges.
-func JudgedFacts(w io.Writer, j *Judged) error {
-	p := newPage(w)
-	p.facts(j.facts()...)
+	p.heading("Commands")
+	p.commands(cmdline, judgedCommands(st, g, j, judged, o)...)
 	return p.end()
+}
+
+func approversOf(g *state.Gate) string {
+	if len(g.Approvers) == 0 {
+		return "anyone"
+	}
+	return strings.Join(g.Approvers, " or ")
+}
+
+func untilOf(g *state.Gate, now time.Time) string {
+	if g.ExpiresAt == nil {
+		return "no limit"
+	}
+	return fmt.Sprintf("%s (for %s more)", g.ExpiresAt.UTC().Format(time.DateTime), view.Duration(g.ExpiresAt.Sub(now)))
+}
+
+// writeJudgedWork shows the artifacts, outputs and summary of a workstream.
+func writeJudgedWork(p *page, st *state.State, w *state.Workstream) {
+	p.Printf("  %s  %s\n", p.Paint(view.Bold, view.Named(w.Name, w.Title)), p.Paint(info.StyleOf(w), info.StatusOf(w)))
+	var artifacts, outputs []string
+	for _, a := range w.Artifacts {
+		artifacts = append(artifacts, fmt.Sprintf("%s (%s)", a.Path, info.Size(a.Size)))
+	}
+	made := info.OutputsOf(st, w)
+	for _, name := range made.Names() {
+		if value, has := made.Outputs[name]; has {
+			outputs = append(outputs, name+" = "+shortened(value.Shown()))
+		}
+	}
+	for _, f := range []info.Fact{
+		fact("artifacts", strings.Join(info.FirstOf(artifacts), ", ")), fact("outputs", strings.Join(info.FirstOf(outputs), ", ")),
+		fact("summary", shortened(string(w.Summary))), fact("location", string(w.Location)),
+	} {
+		if f.Value != "" {
+			p.Printf("    %s: %s\n", f.Name, f.Value)
+		}
+	}
+}
+
+// shortened cuts a long text.
+func shortened(value string) string {
+	const most = 160
+	if runes := []rune(value); len(runes) > most {
+		return string(runes[:most]) + "…"
+	}
+	return value
+}
+
+func judgedCommands(st *state.State, g *state.Gate, j *info.Judged, judged []*state.Workstream, o JudgedDetailsOptions) []advice.Suggestion {
+	var list []advice.Suggestion
+	if j.Files.Checkpoint != "" {
+		list = append(list, advice.Suggestion{Command: info.DifferenceCommand(st.PRD, j.Files.Checkpoint), Purpose: "the whole difference"})
+	}
+	var names []string
+	for _, w := range judged {
+		names = append(names, w.Name)
+	}
+	for _, other := range j.Gates {
+		names = append(names, other.Gate)
+	}
+	logs := 0
+	for _, name := range names {
+		if !o.HasLog(name) {
+			continue
+		}
+		if logs++; logs > info.MostJudged {
+			list = append(list, advice.Suggestion{Command: "logs " + st.PRD, Purpose: "what all of them printed"})
+			break
+		}
+		list = append(list, advice.Suggestion{Command: "logs " + st.PRD + " " + text.ShellWord(name), Purpose: "what " + name + " printed"})
+	}
+	return append(list,
+		advice.Suggestion{Command: "outputs " + st.PRD, Purpose: "outputs and metrics"},
+		advice.Suggestion{Command: info.ApproveCommand(st.PRD, g.Label, g.Asks), Purpose: "approves"},
+		advice.Suggestion{Command: info.RejectCommand(st.PRD, g.Label), Purpose: "rejects"})
+}
+
+// JudgedDifference shows the differences of files. It cuts them after a number of rows; 0 is no limit.
+func JudgedDifference(w io.Writer, c *compare.Comparison, since info.FilesSince, rows int) error {
+	p := newPage(w)
+	p.Printf("%s\n", since.String())
+	for _, line := range info.ChangeLines(c.Files) {
+		p.Printf("%s\n", p.Paint(styleOfChange(line), line))
+	}
+	writeTexts(p, c)
+	cutRows(p, rows, string(since.Difference))
+	return p.end()
+}
+
+// cutRows leaves the first rows of a page, and names the command that shows all.
+func cutRows(p *page, rows int, command string) {
+	lines := bytes.SplitAfter(bytes.TrimSuffix(p.Bytes(), []byte("\n")), []byte("\n"))
+	if rows <= 0 || len(lines) <= rows {
+		return
+	}
+	kept := bytes.Join(lines[:max(1, rows-1)], nil)
+	p.Truncate(len(kept))
+	p.Printf("… and %s more: `%s`\n", view.Plural(len(lines)-max(1, rows-1), "line"), command)
 }

@@ -11,25 +11,8 @@ import (
 	"prdrunner/checkpoint/disk"
 	"prdrunner/checkpoint/ledger"
 	"prdrunner/checkpoint/state"
-	"prdrunner/checkpoint/text"
 	"prdrunner/runner/view"
 )
-
-// LedgerReport is a ledger of a session, as `report message --json` and its kin print it.
-type LedgerReport struct {
-	FormatVersion string         `json:"format_version"`
-	PRD           string         `json:"prd"`
-	Entries       map[string]any `json:"entries"` // by id
-}
-
-// NewLedgerReport returns the JSON form of a ledger.
-func NewLedgerReport[V any](prd string, entries map[string]V) LedgerReport {
-	r := LedgerReport{FormatVersion: FormatVersion, PRD: prd, Entries: map[string]any{}}
-	for id, e := range entries {
-		r.Entries[id] = e
-	}
-	return r
-}
 
 // Lines prints lines, or otherwise, followed by a full stop, if there are none.
 func Lines(w io.Writer, lines []string, otherwise string) error {
@@ -123,24 +106,6 @@ func noteLines(n state.Notes) []string {
 		}
 	}
 	return lines
-}
-
-// openMatters names what waits in the ledgers: conflicts that are not resolved, messages
-// without a response, and captures that are due.
-func openMatters(l *ledger.Ledgers) []string {
-	var parts []string
-	for _, m := range []struct {
-		what string
-		ids  []string
-	}{
-		{"conflicts not resolved", l.OpenConflicts()}, {"messages pending", l.MessagesWith(ledger.Pending)},
-		{"messages awaiting a response", l.MessagesWith(ledger.Awaiting)}, {"knowledge to be captured", l.KnowledgeWith(ledger.Pending)},
-	} {
-		if len(m.ids) > 0 {
-			parts = append(parts, m.what+": "+text.Enumerate(m.ids))
-		}
-	}
-	return parts
 }
 
 // reportedSection is a part of `checkpoint show` about agents and what workstreams

@@ -11,77 +11,9 @@ import (
 	"prdrunner/checkpoint/reader"
 	"prdrunner/checkpoint/state"
 	"prdrunner/cmd/runner/advice"
+	"prdrunner/cmd/runner/info"
 	"prdrunner/runner/view"
 )
-
-// ListReport is what `checkpoint list --json` prints.
-type ListReport struct {
-	FormatVersion string                 `json:"format_version"`
-	PRD           string                 `json:"prd,omitempty"`     // "" if the list has several
-	Session       string                 `json:"session,omitempty"` // "" if the list has several
-	Checkpoints   []ListedCheckpoint     `json:"checkpoints"`       // by session, oldest first
-	Rollbacks     []state.RollbackRecord `json:"rollback_history"`
-	Sessions      []ListedSession        `json:"sessions"`
-}
-
-// ListedCheckpoint is a checkpoint in a list.
-type ListedCheckpoint struct {
-	*state.CheckpointRef
-	PRD     string `json:"prd"`
-	Session string `json:"session"`
-	Current bool   `json:"current"` // it is the session's current checkpoint
-}
-
-// ListedSession is a session in a list.
-type ListedSession struct {
-	PRD       string        `json:"prd"`
-	Session   string        `json:"session,omitempty"`
-	Place     disk.Place    `json:"place"`
-	Path      state.Text    `json:"path"`
-	Title     string        `json:"title,omitempty"`
-	Type      string        `json:"type,omitempty"`
-	Status    state.Status  `json:"status,omitempty"`
-	CreatedAt time.Time     `json:"created_at,omitzero"`
-	Current   string        `json:"current_checkpoint,omitempty"`
-	Review    *state.Review `json:"review,omitempty"`  // the one before the first phase
-	Damaged   state.Text    `json:"damaged,omitempty"` // why the session can't be read
-}
-
-// NewListReport returns the JSON form of a list of checkpoints.
-func NewListReport(cmdline advice.CommandLine, sessions []reader.StoredSession) ListReport {
-	list := ListReport{
-		FormatVersion: FormatVersion,
-		Checkpoints:   []ListedCheckpoint{}, Rollbacks: []state.RollbackRecord{}, Sessions: []ListedSession{},
-	}
-	for i, at := range sessions {
-		item := ListedSession{PRD: at.PRD, Place: at.Place, Path: state.Text(cmdline.Display(at.Dir))}
-		if i == 0 || list.PRD == at.PRD {
-			list.PRD = at.PRD
-		} else {
-			list.PRD = ""
-		}
-		if at.State == nil {
-			item.Damaged = state.Text(cmdline.Localize(at.Err.Error()))
-			list.Sessions = append(list.Sessions, item)
-			continue
-		}
-		st := at.State
-		item.Session, item.Title, item.Type, item.Status, item.CreatedAt = st.Session, st.Title, st.Type, st.Status, st.CreatedAt
-		item.Review = st.Review
-		list.Rollbacks = append(list.Rollbacks, st.Rollbacks...)
-		for _, ref := range st.Checkpoints {
-			if ref.ID == st.Current {
-				item.Current = ref.ID
-			}
-			list.Checkpoints = append(list.Checkpoints, ListedCheckpoint{ref, at.PRD, st.Session, ref.ID == st.Current})
-		}
-		list.Sessions = append(list.Sessions, item)
-	}
-	if len(list.Sessions) == 1 {
-		list.Session = list.Sessions[0].Session
-	}
-	return list
-}
 
 // ListOptions says how a list of checkpoints is shown.
 type ListOptions struct {
@@ -118,17 +50,17 @@ func Checkpoints(w io.Writer, cmdline advice.CommandLine, sessions []reader.Stor
 func writeCheckpoints(p *page, cmdline advice.CommandLine, at reader.StoredSession, o ListOptions) {
 	if at.State == nil {
 		p.title("", "Checkpoints of "+at.PRD)
-		p.facts(fact{"Session", cmdline.Display(at.Dir), view.None}, fact{"Damaged", "it cannot be read: " + cmdline.Localize(at.Err.Error()), view.Red})
+		p.facts(fact("Session", cmdline.Display(at.Dir)), factIn(view.Red, "Damaged", "it cannot be read: "+cmdline.Localize(at.Err.Error())))
 		return
 	}
 	st := at.State
 	p.title("", "Checkpoints of "+view.Named(st.PRD, st.Title))
-	facts := []fact{{"Session", state.ShortSession(st.Session), view.None}, {"Created", when(o.Now, st.CreatedAt), view.None}, {"Type", st.Type, view.None}}
+	facts := []info.Fact{fact("Session", state.ShortSession(st.Session)), fact("Created", info.When(o.Now, st.CreatedAt)), fact("Type", st.Type)}
 	if st.Review != nil {
-		facts = append(facts, fact{"Review", st.Review.Describe(), view.None})
+		facts = append(facts, fact("Review", st.Review.Describe()))
 	}
 	if at.Place != disk.PlaceCurrent {
-		facts = append(facts, fact{"Status", fmt.Sprintf("%s, archived in %s", st.Status, cmdline.Display(at.Dir)), view.None})
+		facts = append(facts, fact("Status", fmt.Sprintf("%s, archived in %s", st.Status, cmdline.Display(at.Dir))))
 	}
 	p.facts(facts...)
 	p.Printf("\n")
@@ -144,11 +76,6 @@ func writeCheckpoints(p *page, cmdline advice.CommandLine, at reader.StoredSessi
 	if at.Place == disk.PlaceCurrent && o.Commands && len(st.Checkpoints) > 0 {
 		writeListCommands(p, cmdline, st)
 	}
-}
-
-// when returns a time, and how long ago it was.
-func when(now, t time.Time) string {
-	return fmt.Sprintf("%s (%s)", t.UTC().Format(time.DateTime), view.Ago(now, t))
 }
 
 // aroundTable is how many rows of a screen a list needs besides its checkpoints.

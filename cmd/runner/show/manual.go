@@ -105,7 +105,7 @@ func (m *restoreScript) choose(changes []workspace.Change, obstacles []workspace
 
 // source returns the command that writes the new bytes of a change to standard output.
 func (m *restoreScript) source(c workspace.Change) (string, error) {
-	if c.To == nil || isDirectory(c.To) || onlyMode(c) {
+	if c.To == nil || c.To.IsDir() || onlyMode(c) {
 		return "", nil
 	}
 	if c.To.Blob != "" {
@@ -121,13 +121,9 @@ func (m *restoreScript) source(c workspace.Change) (string, error) {
 	return "cat -- " + text.ShellWord(file), err
 }
 
-func isDirectory(e *workspace.Entry) bool { return e.Mode&^0o777 == workspace.ModeDir }
-
-func isSymlink(e *workspace.Entry) bool { return e.Mode&^0o777 == workspace.ModeSymlink }
-
 // onlyMode reports whether a change affects only the permissions.
 func onlyMode(c workspace.Change) bool {
-	return c.From != nil && c.To != nil && c.From.Digest == c.To.Digest && c.From.Mode&^0o777 == c.To.Mode&^0o777 && !isSymlink(c.To)
+	return c.From != nil && c.To != nil && c.From.Digest == c.To.Digest && c.From.Mode&^0o777 == c.To.Mode&^0o777 && !c.To.IsSymlink()
 }
 
 // prepare saves the files that are replaced or removed, and fetches the new bytes.
@@ -135,7 +131,7 @@ func (m *restoreScript) prepare() {
 	m.writeLine("backup=${BACKUP:-$(mktemp -d)}\nmkdir -p -- \"$backup\"\necho \"What is replaced or removed is kept in $backup\"")
 	m.writeLine("new=$(mktemp -d)\ntrap 'rm -rf -- \"$new\"' EXIT")
 	for _, c := range m.changes {
-		if c.From == nil || isDirectory(c.From) {
+		if c.From == nil || c.From.IsDir() {
 			continue
 		}
 		if dir := path.Dir(c.Path); dir != "." {
@@ -163,7 +159,7 @@ func (m *restoreScript) remove(ignores bool) {
 		switch {
 		case c.From == nil || onlyMode(c) || m.ignoreRulesRestored && isIgnoreRule(c):
 			continue
-		case isDirectory(c.From):
+		case c.From.IsDir():
 			dirs[c.Path] = true
 		case c.To == nil && ignores && !m.holds[c.Path]:
 			m.ignoreRules()
@@ -191,7 +187,7 @@ func (m *restoreScript) remove(ignores bool) {
 }
 
 func isIgnoreRule(c workspace.Change) bool {
-	return path.Base(c.Path) == ".gitignore" && (c.From == nil || !isDirectory(c.From))
+	return path.Base(c.Path) == ".gitignore" && (c.From == nil || !c.From.IsDir())
 }
 
 // ignoreRules restores the .gitignore files whose directories stay, so that git applies
@@ -216,7 +212,7 @@ func (m *restoreScript) ignoreRules() {
 		switch {
 		case c.To == nil && depth(i) > depth(rules[0]):
 			m.writeLine("git check-ignore -q -- %s || rm -f -- %s", name, name)
-		case c.To == nil, isSymlink(c.To):
+		case c.To == nil, c.To.IsSymlink():
 			m.writeLine("rm -f -- %s", name)
 		case m.sources[i] != "":
 			m.writeLine("[ ! -d %[1]s ] || { rm -f -- %[2]s; cp -- \"$new\"/%[3]d %[2]s; }", m.quotedName(path.Dir(c.Path)), name, i)
@@ -235,9 +231,9 @@ func (m *restoreScript) writeFiles() {
 			m.writeLine("mkdir -p -- %s", m.quotedName(dir))
 		}
 		switch {
-		case isDirectory(c.To):
+		case c.To.IsDir():
 			m.writeLine("mkdir -p -- %s", name)
-		case isSymlink(c.To):
+		case c.To.IsSymlink():
 			m.writeLine("target=$(cat -- \"$new\"/%d; echo .)\nln -s -- \"${target%%.}\" %s", i, name) // $() would take newlines off
 			continue
 		case m.sources[i] != "":

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"prdrunner/checkpoint/state"
+	"prdrunner/cmd/runner/info"
 	"prdrunner/cmd/runner/show"
 )
 
@@ -31,14 +32,14 @@ func TestOutputs(t *testing.T) {
 			instance(`service["10"]`), instance(`service["2"]`), instance(`service["1"]`),
 		}}},
 	}
-	all := show.NewOutputsReport(st, func(string) bool { return true })
-	one := show.NewOutputsReport(st, func(name string) bool { return name == `service["2"]` })
+	all := info.NewOutputsReport(st, func(string) bool { return true })
+	one := info.NewOutputsReport(st, func(name string) bool { return name == `service["2"]` })
 	compareAnswers(t, "outputs.txt", []answer{
 		{"all", func(w io.Writer) error { return show.Outputs(w, all) }},
 		asJSON("all", all),
 		{"one", func(w io.Writer) error { return show.Outputs(w, one) }},
 		{"none", func(w io.Writer) error {
-			return show.Outputs(w, show.NewOutputsReport(st, func(string) bool { return false }))
+			return show.Outputs(w, info.NewOutputsReport(st, func(string) bool { return false }))
 		}},
 	})
 }

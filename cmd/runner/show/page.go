@@ -9,6 +9,7 @@ import (
 	"github.com/clipperhouse/displaywidth"
 
 	"prdrunner/cmd/runner/advice"
+	"prdrunner/cmd/runner/info"
 	"prdrunner/runner/view"
 )
 
@@ -49,21 +50,23 @@ func (p *page) title(mark, text string) {
 	p.Printf("%s%s\n", mark, p.Paint(view.Bold, text))
 }
 
-// fact is a name and its value.
-type fact struct {
-	name, value string
-	style       view.Style
+// fact returns a fact without a style.
+func fact(name, value string) info.Fact { return info.Fact{Name: name, Value: value} }
+
+// factIn returns a fact with a style.
+func factIn(style view.Style, name, value string) info.Fact {
+	return info.Fact{Name: name, Value: value, Style: style}
 }
 
 // facts writes facts below each other. Those without a value are left out.
-func (p *page) facts(list ...fact) { p.factsBelow("  ", list...) }
+func (p *page) facts(list ...info.Fact) { p.factsBelow("  ", list...) }
 
 // factsBelow writes facts with the given indentation.
-func (p *page) factsBelow(indent string, list ...fact) {
+func (p *page) factsBelow(indent string, list ...info.Fact) {
 	var rows [][]view.Cell
 	for _, f := range list {
-		if f.value != "" {
-			rows = append(rows, []view.Cell{{Text: f.name + ":"}, {Text: f.value, Style: f.style}})
+		if f.Value != "" {
+			rows = append(rows, []view.Cell{{Text: f.Name + ":"}, {Text: f.Value, Style: f.Style}})
 		}
 	}
 	p.Table(indent, rows)

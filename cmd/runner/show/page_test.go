@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"prdrunner/cmd/runner/advice"
-	"prdrunner/runner/view"
+	"prdrunner/cmd/runner/info"
 )
 
 // TestNarrowTerminal holds that a page divides its lines at spaces, and commands so that a shell takes them.
@@ -23,7 +23,7 @@ func TestNarrowTerminal(t *testing.T) {
 		screen := NewScreen(&out)
 		screen.Columns = func() int { return columns }
 		p := newPage(screen)
-		p.facts(fact{"Files", "1 added, 2 modified since CP-1 (before one began)", view.None})
+		p.facts(fact("Files", "1 added, 2 modified since CP-1 (before one began)"))
 		p.commands(advice.CommandLine{},
 			advice.Suggest("checkpoint diff PRD-001 CP-init-20261129T024152Z workspace --files", "the whole difference"), advice.Suggest("outputs PRD-001", "outputs and metrics"))
 		if err := p.end(); err != nil || out.String() != want {
@@ -36,7 +36,7 @@ func TestNarrowTerminal(t *testing.T) {
 func TestDifferenceOfJudged(t *testing.T) {
 	t.Parallel()
 	const difference = "runner checkpoint diff PRD-001 CP-init-20261129T024152Z workspace --files"
-	files := FilesSince{Checkpoint: "CP-1", Before: "before one began", Counts: &ChangeCounts{Added: 1}, Difference: difference}
+	files := info.FilesSince{Checkpoint: "CP-1", Before: "before one began", Counts: &info.ChangeCounts{Added: 1}, Difference: difference}
 	for columns, want := range map[int]string{
 		0:  "  Files:       1 added since CP-1 (before one began)\n  Difference:  " + difference + "\n",
 		88: "  Files:       1 added since CP-1 (before one began)\n  Difference:  " + difference + "\n",
@@ -48,7 +48,7 @@ func TestDifferenceOfJudged(t *testing.T) {
 		screen := NewScreen(&out)
 		screen.Columns = func() int { return columns }
 		p := newPage(screen)
-		p.judged("  ", &Judged{Files: files})
+		p.judged("  ", &info.Judged{Files: files})
 		if err := p.end(); err != nil || out.String() != want {
 			t.Errorf("%d columns (%v):\n%s\nwant:\n%s", columns, err, out.String(), want)
 		}

@@ -9,6 +9,7 @@ import (
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/workspace"
 	"prdrunner/checkpoint/workspace/git"
+	"prdrunner/cmd/runner/info"
 	"prdrunner/cmd/runner/show"
 )
 
@@ -75,15 +76,15 @@ func TestRollbackAnswers(t *testing.T) {
 		return answer{name, func(w io.Writer) error { return show.RolledBack(w, cmdline, " --var a=b", st, result) }}
 	}
 	compareAnswers(t, "rollback.txt", []answer{
-		preview("planned", plain1), asJSON("planned", show.NewRollbackPreviewReport("PRD-009", plain1)),
-		preview("planned, with everything", full), asJSON("planned, with everything", show.NewRollbackPreviewReport("PRD-009", full)),
-		preview("planned, files only", filesOnly), asJSON("planned, files only", show.NewRollbackPreviewReport("PRD-009", filesOnly)),
+		preview("planned", plain1), asJSON("planned", info.NewRollbackPreviewReport("PRD-009", plain1)),
+		preview("planned, with everything", full), asJSON("planned, with everything", info.NewRollbackPreviewReport("PRD-009", full)),
+		preview("planned, files only", filesOnly), asJSON("planned, files only", info.NewRollbackPreviewReport("PRD-009", filesOnly)),
 		preview("planned, state only", stateOnly),
 		preview("planned, its files could not be captured", uncaptured),
 		preview("planned, many commits", many), preview("planned, its own files", own),
 		preview("planned, deletes only", deleted), preview("planned, rules only", rules),
-		rolledBack("done", done), asJSON("done", show.NewRollbackReport("PRD-009", st, done)),
-		rolledBack("done, with everything", more), asJSON("done, with everything", show.NewRollbackReport("PRD-009", st, more)),
+		rolledBack("done", done), asJSON("done", info.NewRollbackReport("PRD-009", st, done)),
+		rolledBack("done, with everything", more), asJSON("done, with everything", info.NewRollbackReport("PRD-009", st, more)),
 		rolledBack("done, files only", of(state.RollbackFiles)), rolledBack("done, state only", of(state.RollbackState)),
 		{"failed", func(w io.Writer) error { return show.RollbackFailed(w, cmdline, "", st, failed) }},
 		{"failed, and could not be undone", func(w io.Writer) error { return show.RollbackFailed(w, cmdline, "", st, mixed) }},

@@ -10,6 +10,7 @@ import (
 	"prdrunner/checkpoint/safety"
 	"prdrunner/checkpoint/savepoint"
 	"prdrunner/checkpoint/workspace"
+	"prdrunner/cmd/runner/info"
 	"prdrunner/cmd/runner/show"
 )
 
@@ -23,7 +24,7 @@ func TestSafety(t *testing.T) {
 	kept := checkpointtest.Put(t, store, "kept", "a dump").Digest
 	f.Compress(true)
 	compressed := checkpointtest.Put(t, f.Open(), "compressed", strings.Repeat("a dump ", 1000)).Digest
-	place := show.SafetyPlace{CommandLine: cmdline, Flags: " --var url=…", Store: store.Safety(), Objects: store.Objects()}
+	place := info.SafetyPlace{CommandLine: cmdline, Flags: " --var url=…", Store: store.Safety(), Objects: store.Objects()}
 
 	saved := func(name string, driver savepoint.Driver, s savepoint.Savepoint) *savepoint.Savepoint {
 		s.ID, s.Name, s.Driver, s.Digest = "chk_20251211_100000_a7b3c9", name, string(driver), "sha256:"+name
@@ -44,7 +45,7 @@ func TestSafety(t *testing.T) {
 		Databases: &safety.Databases{PRD: "PRD-009", Savepoints: []*savepoint.Savepoint{orders, copied, stock, file, absent}},
 		Restores:  []safety.Restore{{At: at(1), Undo: "chk_20251211_100100_b7b3c9", Keys: 1, Databases: []string{"orders", "stock"}}},
 	}
-	created := show.NewSafetyCreatedReport(place, c, nil, true)
+	created := info.NewSafetyCreatedReport(place, c, nil, true)
 	plan := &safety.RestorePlan{
 		Checkpoint: c,
 		DatabaseChanges: []safety.DatabaseChange{
@@ -54,8 +55,8 @@ func TestSafety(t *testing.T) {
 		Missing:  []workspace.Missing{{Path: "database stock", Reason: "there is no object"}},
 		Uncopied: []string{"database stock"},
 	}
-	dry := show.NewSafetyRestoreReport(plan, nil)
-	done := show.NewSafetyRestoreReport(plan, &safety.Restore{At: at(2), Undo: "chk_20251211_100200_c7b3c9", Databases: []string{"orders", "stock"}})
+	dry := info.NewSafetyRestoreReport(plan, nil)
+	done := info.NewSafetyRestoreReport(plan, &safety.Restore{At: at(2), Undo: "chk_20251211_100200_c7b3c9", Databases: []string{"orders", "stock"}})
 	compareAnswers(t, "safety.txt", []answer{
 		{"created", func(w io.Writer) error { return show.SafetyCreated(w, created) }}, asJSON("created", created),
 		{"shown", func(w io.Writer) error { return show.Safety(w, created) }},

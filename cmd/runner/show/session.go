@@ -5,28 +5,13 @@ import (
 	"io"
 	"strings"
 
-	"prdrunner/checkpoint/repair"
-	"prdrunner/checkpoint/state"
 	"prdrunner/cmd/runner/advice"
+	"prdrunner/cmd/runner/info"
 	"prdrunner/runner/view"
 )
 
-// AdoptReport is what `checkpoint import --adopt --json` prints.
-type AdoptReport struct {
-	FormatVersion string `json:"format_version"`
-	PRD           string `json:"prd"`
-	Session       string `json:"session"`
-	DryRun        bool   `json:"dry_run"`
-	Untracked     int    `json:"untracked"` // number of files to remove from git's index, or removed
-}
-
-// NewAdoptReport returns the JSON form of an adoption.
-func NewAdoptReport(prd, session string, dryRun bool, untracked int) AdoptReport {
-	return AdoptReport{FormatVersion: FormatVersion, PRD: prd, Session: session, DryRun: dryRun, Untracked: untracked}
-}
-
 // Adopted shows which session was adopted, or would be.
-func Adopted(w io.Writer, cmdline advice.CommandLine, result AdoptReport) error {
+func Adopted(w io.Writer, cmdline advice.CommandLine, result info.AdoptReport) error {
 	verb, files := "Adopted", view.Plural(result.Untracked, "file")
 	if result.DryRun {
 		verb = "Would adopt"
@@ -41,65 +26,8 @@ func Adopted(w io.Writer, cmdline advice.CommandLine, result AdoptReport) error 
 	return nil
 }
 
-// ArchiveReport is what `checkpoint archive --json` prints.
-type ArchiveReport struct {
-	FormatVersion string     `json:"format_version"`
-	PRD           string     `json:"prd"`
-	Session       string     `json:"session"`
-	Path          state.Text `json:"path"`
-}
-
-// NewArchiveReport returns the JSON form of an archived session.
-func NewArchiveReport(prd, session, path string) ArchiveReport {
-	return ArchiveReport{FormatVersion, prd, session, state.Text(path)}
-}
-
-// PinReport is what `checkpoint pin --json` and `unpin --json` print.
-type PinReport struct {
-	FormatVersion string               `json:"format_version"`
-	PRD           string               `json:"prd"`
-	Changed       bool                 `json:"changed"`
-	Checkpoint    *state.CheckpointRef `json:"checkpoint"`
-}
-
-// NewPinReport returns the JSON form of a checkpoint that was pinned or unpinned.
-func NewPinReport(prd string, changed bool, ref *state.CheckpointRef) PinReport {
-	return PinReport{FormatVersion: FormatVersion, PRD: prd, Changed: changed, Checkpoint: ref}
-}
-
-// MigrationReport is what `checkpoint migrate --json` prints.
-type MigrationReport struct {
-	FormatVersion string            `json:"format_version"`
-	DryRun        bool              `json:"dry_run"`
-	Sessions      []migratedSession `json:"sessions"`
-}
-
-type migratedSession struct {
-	PRD         string   `json:"prd"`
-	From        string   `json:"from"`
-	To          string   `json:"to"`
-	Changed     bool     `json:"changed"` // or would be changed, with --dry-run
-	Journal     bool     `json:"journal"`
-	Checkpoints []string `json:"checkpoints"`
-	Kept        []string `json:"kept"`
-}
-
-// NewMigrationReport returns the JSON form of a migration to which no session was added
-// yet.
-func NewMigrationReport(dryRun bool) MigrationReport {
-	return MigrationReport{FormatVersion: FormatVersion, DryRun: dryRun, Sessions: []migratedSession{}}
-}
-
-// Add adds a session to a migration.
-func (m *MigrationReport) Add(prd string, done *repair.Migrated) {
-	m.Sessions = append(m.Sessions, migratedSession{
-		PRD: prd, From: done.From, To: done.To, Changed: done.Needed(), Journal: done.Journal,
-		Checkpoints: append([]string{}, done.Checkpoints...), Kept: append([]string{}, done.Kept...),
-	})
-}
-
 // Migration shows which sessions were converted.
-func Migration(w io.Writer, m MigrationReport) {
+func Migration(w io.Writer, m info.MigrationReport) {
 	verb := "Migrated"
 	if m.DryRun {
 		verb = "Would migrate"

@@ -8,57 +8,23 @@ import (
 	"time"
 
 	"prdrunner/checkpoint/compare"
-	"prdrunner/checkpoint/history"
 	"prdrunner/checkpoint/state"
+	"prdrunner/cmd/runner/info"
 	"prdrunner/runner/view"
 )
 
-// SessionDiffReport is the differences between two sessions, as `diff --json` prints it.
-type SessionDiffReport struct {
-	FormatVersion string         `json:"format_version"`
-	PRD           string         `json:"prd"`
-	From          HistorySession `json:"from"`
-	To            HistorySession `json:"to"`
-	Same          bool           `json:"same"` // apart from durations
-	compare.SessionComparison
-	Durations []DurationChange `json:"durations"` // of what both sessions ran
-}
-
-// DurationChange is how long a phase or a workstream took in two sessions.
-type DurationChange struct {
-	Kind    history.Kind `json:"kind"`
-	Name    string       `json:"name"`
-	FromMS  int64        `json:"from_ms"`
-	ToMS    int64        `json:"to_ms"`
-	Differs bool         `json:"differs"` // by more than always varies
-}
-
-// NewSessionDiffReport compares two sessions of a history.
-func NewSessionDiffReport(h HistoryReport, from, to HistorySession, a, b *state.State) SessionDiffReport {
-	c := compare.Sessions(a, b)
-	r := SessionDiffReport{FormatVersion: FormatVersion, PRD: h.PRD, From: from, To: to, Same: c.Same(), SessionComparison: c, Durations: []DurationChange{}}
-	for _, t := range to.Durations {
-		for _, f := range from.Durations {
-			if f.Kind == t.Kind && f.Name == t.Name {
-				r.Durations = append(r.Durations, DurationChange{t.Kind, t.Name, f.TookMS, t.TookMS, history.Differs(milliseconds(f.TookMS), milliseconds(t.TookMS))})
-			}
-		}
-	}
-	return r
-}
-
 // SessionDiff shows the differences between two sessions.
-func SessionDiff(w io.Writer, r SessionDiffReport) error {
+func SessionDiff(w io.Writer, r info.SessionDiffReport) error {
 	b := newPage(w)
 	b.title("", "Difference of two sessions of "+r.PRD)
-	b.facts(fact{"From", r.From.line(), view.None}, fact{"To", r.To.line(), view.None})
+	b.facts(fact("From", sessionLine(r.From)), fact("To", sessionLine(r.To)))
 	durations := durationLines(r.Durations)
 	if r.Same && len(durations) == 0 {
 		b.WriteString("\nNothing differs.\n")
 	}
 	writeChanged(b, "Result", sessionLines(r.State))
 	writeChanged(b, "Decisions", valueLines(byName(r.Decisions)))
-	writeChanged(b, "Phases", stepLines(r.endedPhases()))
+	writeChanged(b, "Phases", stepLines(endedPhases(r)))
 	writeChanged(b, "Workstreams", stepLines(r.Workstreams))
 	writeChanged(b, "Gates", stepLines(r.Gates))
 	writeChanged(b, "Durations", durations)
@@ -68,7 +34,7 @@ func SessionDiff(w io.Writer, r SessionDiffReport) error {
 }
 
 // endedPhases returns the changes of phases, in which one that has not ended is unfinished if its session is not running.
-func (r SessionDiffReport) endedPhases() []compare.StepChange {
+func endedPhases(r info.SessionDiffReport) []compare.StepChange {
 	const unfinished = "unfinished"
 	phases := slices.Clone(r.Phases)
 	for i := range phases {
@@ -117,16 +83,16 @@ func digestLine(c compare.ValueChange) string {
 }
 
 // line describes a session in one line.
-func (s HistorySession) line() string {
-	return fmt.Sprintf("session %s, begun %s, %s, took %s", state.ShortSession(s.Session), s.CreatedAt.UTC().Format(time.DateTime), s.result(), view.Duration(milliseconds(s.RanMS)))
+func sessionLine(s info.HistorySession) string {
+	return fmt.Sprintf("session %s, begun %s, %s, took %s", state.ShortSession(s.Session), s.CreatedAt.UTC().Format(time.DateTime), s.Result(), info.Took(s.RanMS))
 }
 
 // durationLines returns a line for each duration that differs by more than always varies.
-func durationLines(changes []DurationChange) []string {
+func durationLines(changes []info.DurationChange) []string {
 	var lines []string
 	for _, d := range changes {
 		if d.Differs {
-			lines = append(lines, fmt.Sprintf("- %s %s: %s → %s (%+d %%)", d.Kind, d.Name, view.Duration(milliseconds(d.FromMS)), view.Duration(milliseconds(d.ToMS)),
+			lines = append(lines, fmt.Sprintf("- %s %s: %s → %s (%+d %%)", d.Kind, d.Name, info.Took(d.FromMS), info.Took(d.ToMS),
 				(d.ToMS-d.FromMS)*100/max(1, d.FromMS)))
 		}
 	}

@@ -8,12 +8,13 @@ import (
 	"prdrunner/checkpoint/history"
 	"prdrunner/checkpoint/reader"
 	"prdrunner/checkpoint/state"
+	"prdrunner/cmd/runner/info"
 	"prdrunner/cmd/runner/show"
 )
 
 func TestSessionDiff(t *testing.T) {
 	t.Parallel()
-	session := func(id string, minute int, status state.Status, ms int64, outputs map[string]state.Text) show.PastSession {
+	session := func(id string, minute int, status state.Status, ms int64, outputs map[string]state.Text) info.PastSession {
 		st := &state.State{PRD: "PRD-009", Session: id, Status: status, CreatedAt: at(minute), UpdatedAt: at(minute + 1), ActiveMS: 3 * ms, Metrics: map[string]state.Metric{
 			"coverage": {Value: outputs["url"], Workstream: "tests"},
 		}}
@@ -21,7 +22,7 @@ func TestSessionDiff(t *testing.T) {
 			return &state.Workstream{Name: name, Status: state.Completed, WorkSeq: 1, Attempts: 1, DurationMS: ms, Outputs: outputs}
 		}
 		st.Phases = []*state.Phase{{Name: "one", Status: state.Completed, Workstreams: []*state.Workstream{work("tests", ms), work("lint", 50), work("service[10]", 5), work("service[2]", 5)}}}
-		return show.PastSession{StoredSession: reader.StoredSession{PRD: "PRD-009", Place: disk.PlaceHistory, Dir: "/ws/.runner/" + id, State: st}, Times: history.Times{}}
+		return info.PastSession{StoredSession: reader.StoredSession{PRD: "PRD-009", Place: disk.PlaceHistory, Dir: "/ws/.runner/" + id, State: st}, Times: history.Times{}}
 	}
 	a := session("aaaaaaaa-1", 1, state.StatusFailed, 4000, map[string]state.Text{"url": "http://a"})
 	b := session("bbbbbbbb-1", 9, state.StatusComplete, 8000, map[string]state.Text{"url": "b\x1b[2J\nnext"})
@@ -33,14 +34,14 @@ func TestSessionDiff(t *testing.T) {
 	a.State.Error = &state.Failure{Message: "no"}
 	a.State.Phases = append(a.State.Phases, &state.Phase{Name: "two", Status: state.Running})
 	b.State.Phases = append(b.State.Phases, &state.Phase{Name: "two", Status: state.Completed})
-	h := show.NewHistoryReport(cmdline, at(20), "PRD-009", []show.PastSession{a, b})
-	differ := show.NewSessionDiffReport(h, h.Sessions[0], h.Sessions[1], a.State, b.State)
-	back := show.NewSessionDiffReport(h, h.Sessions[1], h.Sessions[0], b.State, a.State)
+	h := info.NewHistoryReport(cmdline, at(20), "PRD-009", []info.PastSession{a, b})
+	differ := info.NewSessionDiffReport(h, h.Sessions[0], h.Sessions[1], a.State, b.State)
+	back := info.NewSessionDiffReport(h, h.Sessions[1], h.Sessions[0], b.State, a.State)
 	running := back
 	running.To.Running = true
 	runningFirst := differ
 	runningFirst.From.Running = true
-	same := show.NewSessionDiffReport(h, h.Sessions[0], h.Sessions[0], a.State, a.State)
+	same := info.NewSessionDiffReport(h, h.Sessions[0], h.Sessions[0], a.State, a.State)
 	compareAnswers(t, "session_diff.txt", []answer{
 		{"they differ", func(w io.Writer) error { return show.SessionDiff(w, differ) }},
 		asJSON("they differ", differ),

@@ -1,18 +1,17 @@
-// Package show prints what commands answer: listings, reports, previews, differences and
-// the status of sessions, each as text for people and as JSON for programs.
+// Package show prints what commands answer on a terminal: listings, previews, differences and
+// the status of sessions.
 //
-// A function that prints belongs here, with the struct that is its JSON form. The
-// functions get values, such as a state, a plan or a report of an operation, and a
-// writer. They open no store, take no lock, read no flag and ask nobody; the clock is an
-// argument. How a run is shown while it lasts is package runner/view. Where to begin:
+// A function that prints for people belongs here. It gets a value, mostly one of package
+// info, and a writer. Nothing here opens a store, takes a lock, reads a flag or asks; the
+// clock is an argument. How a run is shown while it lasts is package runner/view. Where to
+// begin:
 //
-//   - JSON prints a report; FormatVersion is the version of all reports;
-//   - SessionStatus is what `runner status` says, and Status and StatusTable print it;
-//   - RollbackPreview and RolledBack print a rollback before and after it;
-//     RollbackPreviewReport and RollbackReport are their JSON forms. Every other operation
-//     has the same pair: a function named after the answer, and a report;
+//   - JSON prints a value of package info;
+//   - Status and StatusTable print what `runner status` says;
+//   - RollbackPreview and RolledBack print a rollback before and after it. Every other operation
+//     has a function named after the answer;
 //   - Checkpoints prints `checkpoint list`, and Checkpoint prints `checkpoint show`;
-//   - newPage begins an answer for people: title, facts, sections and tables look alike in all;
+//   - newPage begins an answer: title, facts, sections and tables look alike in all;
 //   - Screen is a stream to a terminal: it makes text harmless that comes from outside.
 package show
 
@@ -25,12 +24,8 @@ import (
 	"strings"
 
 	"prdrunner/checkpoint/state"
-	"prdrunner/checkpoint/workspace"
 	"prdrunner/runner/view"
 )
-
-// FormatVersion is the version of what commands print with --json.
-const FormatVersion = "1.0"
 
 // joined joins texts into one line.
 func joined(list []state.Text) string {
@@ -77,31 +72,6 @@ func stepNamed(number int, name string) string {
 		return strconv.Itoa(number)
 	}
 	return strconv.Itoa(number) + " - " + view.OneLine(name)
-}
-
-// Size formats a number of bytes for people.
-func Size(bytes int64) string {
-	const kilo = 1024
-	switch {
-	case bytes < kilo:
-		return fmt.Sprintf("%d B", bytes)
-	case bytes < kilo*kilo:
-		return fmt.Sprintf("%.1f KB", float64(bytes)/kilo)
-	case bytes < kilo*kilo*kilo:
-		return fmt.Sprintf("%.1f MB", float64(bytes)/kilo/kilo)
-	}
-	return fmt.Sprintf("%.1f GB", float64(bytes)/kilo/kilo/kilo)
-}
-
-func changeMark(kind workspace.ChangeKind) string {
-	switch kind {
-	case workspace.Added:
-		return "+"
-	case workspace.Deleted:
-		return "-"
-	case workspace.Modified:
-	}
-	return "~"
 }
 
 // shortCommit returns the beginning of a commit's id.

@@ -13,12 +13,13 @@ import (
 	"prdrunner/checkpoint/rollback"
 	"prdrunner/checkpoint/state"
 	"prdrunner/cmd/runner/advice"
+	"prdrunner/cmd/runner/info"
 	"prdrunner/cmd/runner/show"
 )
 
 // statusOf returns the status of a session at the twentieth minute.
-func statusOf(st *state.State, owner *disk.Holder, change func(*show.SessionStatus)) show.SessionStatus {
-	s := show.NewSessionStatus(cmdline, at(20), "PRD-009", &checkpoint.Snapshot{Current: reader.Current{State: st}, Owner: owner})
+func statusOf(st *state.State, owner *disk.Holder, change func(*info.SessionStatus)) info.SessionStatus {
+	s := info.NewSessionStatus(cmdline, at(20), "PRD-009", &checkpoint.Snapshot{Current: reader.Current{State: st}, Owner: owner})
 	if change != nil {
 		change(&s)
 	}
@@ -66,39 +67,39 @@ func TestStatusAnswers(t *testing.T) {
 	takenBack := []rollback.TakenBack{{PRD: "PRD-010", At: at(7), Safety: "C9", Files: paths[state.Text](6)}, {PRD: "PRD-011", At: at(8), Files: paths[state.Text](1)}}
 	statuses := []struct {
 		name string
-		s    show.SessionStatus
+		s    info.SessionStatus
 	}{
-		{"running", statusOf(busy(), owner, nil)}, {"killed", statusOf(busy(), nil, func(s *show.SessionStatus) {
-			s.Alive = []show.AliveProcess{{PID: 7, Workstream: "late"}, {PID: 8}}
+		{"running", statusOf(busy(), owner, nil)}, {"killed", statusOf(busy(), nil, func(s *info.SessionStatus) {
+			s.Alive = []info.AliveProcess{{PID: 7, Workstream: "late"}, {PID: 8}}
 		})},
 		{"new", statusOf(new1, nil, nil)}, {"past its phases", statusOf(past, nil, nil)}, {"paused", statusOf(paused, nil, nil)}, {"failed", statusOf(failed, nil, nil)},
 		{"owned, with hooks", statusOf(failed, owner, nil)},
 		{"complete", statusOf(session(state.StatusComplete), nil, nil)},
-		{"stale", statusOf(session(state.StatusComplete), nil, func(s *show.SessionStatus) { s.AddTakenBack(cmdline, takenBack) })},
-		{"paused, with artifacts taken back", statusOf(session(state.StatusPaused), nil, func(s *show.SessionStatus) { s.AddTakenBack(cmdline, takenBack) })},
-		{"not stale", statusOf(session(state.StatusComplete), nil, func(s *show.SessionStatus) { s.AddTakenBack(cmdline, nil) })},
-		{"rolled back in part", statusOf(cut, nil, func(s *show.SessionStatus) {
-			s.Finishes = &show.UnfinishedRollbackReport{To: "C1", Edited: paths[state.Text](6), Refused: "x is checked out"}
+		{"stale", statusOf(session(state.StatusComplete), nil, func(s *info.SessionStatus) { s.AddTakenBack(cmdline, takenBack) })},
+		{"paused, with artifacts taken back", statusOf(session(state.StatusPaused), nil, func(s *info.SessionStatus) { s.AddTakenBack(cmdline, takenBack) })},
+		{"not stale", statusOf(session(state.StatusComplete), nil, func(s *info.SessionStatus) { s.AddTakenBack(cmdline, nil) })},
+		{"rolled back in part", statusOf(cut, nil, func(s *info.SessionStatus) {
+			s.Finishes = &info.UnfinishedRollbackReport{To: "C1", Edited: paths[state.Text](6), Refused: "x is checked out"}
 		})},
-		{"rolled back in part, five files", statusOf(cut, nil, func(s *show.SessionStatus) { s.Finishes = &show.UnfinishedRollbackReport{Edited: paths[state.Text](5)} })},
-		{"rolled back in part, no files", statusOf(cut, nil, func(s *show.SessionStatus) { s.Finishes = &show.UnfinishedRollbackReport{} })},
+		{"rolled back in part, five files", statusOf(cut, nil, func(s *info.SessionStatus) { s.Finishes = &info.UnfinishedRollbackReport{Edited: paths[state.Text](5)} })},
+		{"rolled back in part, no files", statusOf(cut, nil, func(s *info.SessionStatus) { s.Finishes = &info.UnfinishedRollbackReport{} })},
 		{"rolling back", statusOf(cut, owner, nil)},
-		{"unclean", show.NewSessionStatus(cmdline, at(20), "PRD-009", &checkpoint.Snapshot{
+		{"unclean", info.NewSessionStatus(cmdline, at(20), "PRD-009", &checkpoint.Snapshot{
 			Current: reader.Current{State: session(state.StatusPaused), Import: &disk.PendingImport{Archive: "a.tar"}, TornBytes: 5, RescuePath: "/tmp/rescue"},
 		})},
-		{"importing", show.NewSessionStatus(cmdline, at(20), "PRD-009", &checkpoint.Snapshot{Current: reader.Current{Import: &disk.PendingImport{}}, Owner: owner})},
-		{"written by hand", show.NewSessionStatus(cmdline, at(20), "PRD-009", &checkpoint.Snapshot{Current: reader.Current{Document: &document.File{Document: state.Document{
+		{"importing", info.NewSessionStatus(cmdline, at(20), "PRD-009", &checkpoint.Snapshot{Current: reader.Current{Import: &disk.PendingImport{}}, Owner: owner})},
+		{"written by hand", info.NewSessionStatus(cmdline, at(20), "PRD-009", &checkpoint.Snapshot{Current: reader.Current{Document: &document.File{Document: state.Document{
 			Status: state.StatusFailed, CurrentPhase: 2, Error: &state.DocumentError{Workstream: "WS1", Message: "no", File: "a.go", Line: 3},
 		}}}})},
-		{"damaged", show.DamagedSessionStatus(cmdline, "PRD-009", errors.New("no: `runner x`"))},
+		{"damaged", info.DamagedSessionStatus(cmdline, "PRD-009", errors.New("no: `runner x`"))},
 	}
 	var answers []answer
-	var table []show.SessionStatus
+	var table []info.SessionStatus
 	for _, each := range statuses {
 		table = append(table, each.s)
 		answers = append(answers, answer{each.name, func(w io.Writer) error { return show.Status(w, cmdline, each.s, show.StatusOptions{Now: at(20)}) }}, asJSON(each.name, each.s))
 	}
-	shown := func(name string, s show.SessionStatus, o show.StatusOptions) answer {
+	shown := func(name string, s info.SessionStatus, o show.StatusOptions) answer {
 		o.Now = at(20)
 		return answer{name, func(w io.Writer) error { return show.Status(w, cmdline, s, o) }}
 	}
@@ -111,11 +112,11 @@ func TestStatusAnswers(t *testing.T) {
 		shown("what failed", large, show.StatusOptions{Failed: true}), shown("a phase", large, show.StatusOptions{Phase: "sum"}),
 		shown("nothing failed", statusOf(session(state.StatusPaused), nil, nil), show.StatusOptions{Failed: true}), asJSON("larger than the screen", large.Outdated),
 	)
-	compareAnswers(t, "status.txt", append(answers, answer{"all", func(w io.Writer) error { return show.StatusTable(w, at(20), table) }}, asJSON("none", show.NewStatusTableReport(nil))))
+	compareAnswers(t, "status.txt", append(answers, answer{"all", func(w io.Writer) error { return show.StatusTable(w, at(20), table) }}, asJSON("none", info.NewStatusTableReport(nil))))
 	if got := statusOf(paused, nil, nil).NextWith(advice.CommandLine{}, at(20), " --var a=b"); len(got) != 1 || got[0] != "runner build PRD-009 --resume --var a=b" {
 		t.Errorf("with a variable, what is next is %q", got)
 	}
-	if got := show.PendingHooks(nil); got != "" {
+	if got := info.PendingHooks(nil); got != "" {
 		t.Errorf("without hooks: %q", got)
 	}
 }
@@ -158,13 +159,13 @@ func TestLastPassedGate(t *testing.T) {
 	for status, want := range map[state.StepStatus]string{state.Passed: "lint (WS1)", state.Pending: ""} {
 		st := busy()
 		st.Phases[0].Workstreams[0].Gates[0].Status = status
-		if got := show.LastPassedGate(st); got != want {
+		if got := info.LastPassedGate(st); got != want {
 			t.Errorf("%s: %q, want %q", status, got, want)
 		}
 	}
 	st := busy()
 	st.LastGate = "removed"
-	if got := show.LastPassedGate(st); got != "" {
+	if got := info.LastPassedGate(st); got != "" {
 		t.Errorf("without the gate: %q", got)
 	}
 }

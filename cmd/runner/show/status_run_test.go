@@ -10,6 +10,7 @@ import (
 	"prdrunner/checkpoint/disk"
 	"prdrunner/checkpoint/reader"
 	"prdrunner/checkpoint/state"
+	"prdrunner/cmd/runner/info"
 	"prdrunner/cmd/runner/show"
 )
 
@@ -30,7 +31,7 @@ func TestFailuresOfTheRun(t *testing.T) {
 		{"of this run", at(1), state.Failed},
 		{"of an earlier run", at(7), state.Pending},
 	} {
-		s := show.NewSessionStatus(cmdline, at(20), "PRD-009", &checkpoint.Snapshot{Current: reader.Current{State: st}, Owner: &disk.Holder{Since: tt.since}})
+		s := info.NewSessionStatus(cmdline, at(20), "PRD-009", &checkpoint.Snapshot{Current: reader.Current{State: st}, Owner: &disk.Holder{Since: tt.since}})
 		of := s.Phases[0].Workstreams
 		if of[0].Status != tt.want || of[1].Gates[0].Status != tt.want {
 			t.Errorf("failures %s are shown as %s and %s, want %s", tt.name, of[0].Status, of[1].Gates[0].Status, tt.want)
@@ -44,7 +45,7 @@ func TestPauseAskedFor(t *testing.T) {
 	began := at(1)
 	st := &state.State{PRD: "PRD-009", Status: state.StatusInProgress, RunningAt: &began, Requested: &state.PauseAsked{By: state.Actor{User: "ana"}, Reason: "lunch"}}
 	for _, owner := range []*disk.Holder{nil, {Since: began}} {
-		s := show.NewSessionStatus(cmdline, at(20), "PRD-009", &checkpoint.Snapshot{Current: reader.Current{State: st}, Owner: owner})
+		s := info.NewSessionStatus(cmdline, at(20), "PRD-009", &checkpoint.Snapshot{Current: reader.Current{State: st}, Owner: owner})
 		var text bytes.Buffer
 		if err := show.Status(&text, cmdline, s, show.StatusOptions{Now: at(20)}); err != nil {
 			t.Fatal(err)

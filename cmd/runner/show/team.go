@@ -10,38 +10,15 @@ import (
 	"prdrunner/checkpoint/disk"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/text"
+	"prdrunner/cmd/runner/info"
 )
-
-// memberLines describes the agents of a session, one per line.
-func memberLines(t *state.Team) []string {
-	if t == nil {
-		return nil
-	}
-	lines := make([]string, len(t.Members))
-	for i, m := range t.Members {
-		parts := []string{string(m.Status), fmt.Sprintf("%d completed", m.TasksCompleted), fmt.Sprintf("%d pending", m.TasksPending)}
-		if spent := m.Spent.String(); spent != "" {
-			parts = append(parts, "spent "+spent)
-		}
-		lines[i] = fmt.Sprintf("%s: %s", titledAgent(m), strings.Join(parts, ", "))
-	}
-	return lines
-}
-
-// titledAgent returns the name of an agent with its role.
-func titledAgent(m state.Member) string {
-	if m.Role == "" {
-		return m.Agent
-	}
-	return m.Agent + " (" + m.Role + ")"
-}
 
 // teamLines describes the team of a checkpoint.
 func teamLines(t *state.Team) []string {
 	if t == nil {
 		return nil
 	}
-	return append([]string{"Team: " + t.ID}, memberLines(t)...)
+	return append([]string{"Team: " + t.ID}, info.MemberLines(t)...)
 }
 
 // agentOutputLines describes the results of agents, one per line.

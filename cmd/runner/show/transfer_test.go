@@ -8,6 +8,7 @@ import (
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/transfer"
 	"prdrunner/checkpoint/workspace"
+	"prdrunner/cmd/runner/info"
 	"prdrunner/cmd/runner/show"
 )
 
@@ -28,8 +29,8 @@ func TestTransferAnswers(t *testing.T) {
 		return answer{name, func(w io.Writer) error { return show.Exported(w, cmdline, st, done) }}
 	}
 	answers := []answer{
-		exported("exported", bare, session(state.StatusComplete)), asJSON("exported", show.NewExportReport(bare)),
-		exported("exported, with everything", full, st), asJSON("exported, with everything", show.NewExportReport(full)),
+		exported("exported", bare, session(state.StatusComplete)), asJSON("exported", info.NewExportReport(bare)),
+		exported("exported, with everything", full, st), asJSON("exported, with everything", info.NewExportReport(full)),
 	}
 
 	once := session(state.StatusPaused)
@@ -46,40 +47,40 @@ func TestTransferAnswers(t *testing.T) {
 	for _, relation := range []journal.Relation{
 		journal.RelationNew, journal.RelationEqual, journal.RelationSame, journal.RelationForward, journal.RelationOlder, journal.RelationDiverged, journal.RelationForeign, journal.RelationDamaged,
 	} {
-		i := show.Import{Archive: of(relation, session(state.StatusComplete))}
+		i := info.Import{Archive: of(relation, session(state.StatusComplete))}
 		answers = append(answers, answer{"to import, " + string(relation), func(w io.Writer) error { return show.ImportPreview(w, cmdline, i) }})
 	}
 	abandoned := once.Clone() // with a workstream that must happen only once
 	abandoned.Abandoned = true
-	imported := func(name string, i show.Import, done *transfer.RestoredFiles, archived string) answer {
-		r := show.NewImportReport(i)
+	imported := func(name string, i info.Import, done *transfer.RestoredFiles, archived string) answer {
+		r := info.NewImportReport(i)
 		r.Archived = archived
 		if done != nil {
 			r.AddRestored(done)
 		}
 		return answer{name, func(w io.Writer) error { return show.Imported(w, cmdline, i, r) }}
 	}
-	uncertain := show.Import{Archive: of(journal.RelationOlder, once)}
+	uncertain := info.Import{Archive: of(journal.RelationOlder, once)}
 	started := once.Clone()
 	began := started.Phases[1].Workstreams[0]
 	began.Status, began.Attempts, began.StartedAt = state.Running, 1, pointer(at(4))
 	uncertain.Archive.Here = started
-	withFiles := show.Import{Archive: of(journal.RelationNew, once), Files: files, DryRun: true}
-	noBlocks := show.Import{Archive: of(journal.RelationNew, once), Files: &transfer.ImportFiles{}}
+	withFiles := info.Import{Archive: of(journal.RelationNew, once), Files: files, DryRun: true}
+	noBlocks := info.Import{Archive: of(journal.RelationNew, once), Files: &transfer.ImportFiles{}}
 	restored := &transfer.RestoredFiles{Written: 1, Skipped: []workspace.Missing{{Path: "lost", Reason: "the archive lacks it"}}, Kept: []string{"differs"}, Safety: "C9"}
-	after := show.NewImportReport(withFiles)
+	after := info.NewImportReport(withFiles)
 	after.AddRestored(restored)
 	answers = append(answers,
-		answer{"to import, with files", func(w io.Writer) error { return show.ImportPreview(w, cmdline, withFiles) }}, asJSON("to import, with files", show.NewImportReport(withFiles)),
+		answer{"to import, with files", func(w io.Writer) error { return show.ImportPreview(w, cmdline, withFiles) }}, asJSON("to import, with files", info.NewImportReport(withFiles)),
 		answer{"to import, once started here", func(w io.Writer) error { return show.ImportPreview(w, cmdline, uncertain) }},
 		answer{"to import, no files", func(w io.Writer) error { return show.ImportPreview(w, cmdline, noBlocks) }},
 		answer{"to import, abandoned", func(w io.Writer) error {
-			return show.ImportPreview(w, cmdline, show.Import{Archive: of(journal.RelationNew, abandoned)})
+			return show.ImportPreview(w, cmdline, info.Import{Archive: of(journal.RelationNew, abandoned)})
 		}},
-		asJSON("to import, state only", show.NewImportReport(show.Import{Archive: of(journal.RelationOlder, st), Refused: true})),
+		asJSON("to import, state only", info.NewImportReport(info.Import{Archive: of(journal.RelationOlder, st), Refused: true})),
 		imported("imported", withFiles, restored, "/ws/.runner/failed/x"), asJSON("imported", after), imported("imported, no files", noBlocks, &transfer.RestoredFiles{}, ""),
-		imported("imported, state only", show.Import{Archive: of(journal.RelationEqual, session(state.StatusComplete))}, nil, ""),
-		imported("imported, the same", show.Import{Archive: of(journal.RelationSame, session(state.StatusComplete))}, nil, ""),
+		imported("imported, state only", info.Import{Archive: of(journal.RelationEqual, session(state.StatusComplete))}, nil, ""),
+		imported("imported, the same", info.Import{Archive: of(journal.RelationSame, session(state.StatusComplete))}, nil, ""),
 	)
 	compareAnswers(t, "transfer.txt", answers)
 }

@@ -8,89 +8,9 @@ import (
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/validate"
 	"prdrunner/cmd/runner/advice"
+	"prdrunner/cmd/runner/info"
 	"prdrunner/runner/view"
 )
-
-// ValidationReport is what `checkpoint validate --json` prints.
-type ValidationReport struct {
-	FormatVersion string          `json:"format_version"`
-	PRD           string          `json:"prd,omitempty"` // "": all PRDs
-	Deep          bool            `json:"deep"`
-	Valid         int             `json:"valid"`
-	Invalid       int             `json:"invalid"`
-	Sessions      []validSession  `json:"sessions"`
-	Marks         *validate.Marks `json:"marks,omitempty"` // with --mark
-}
-
-type validSession struct {
-	PRD         string              `json:"prd"`
-	Session     string              `json:"session,omitempty"`
-	Place       disk.Place          `json:"place"`
-	Path        state.Text          `json:"path"`
-	Journal     *journalDamage      `json:"journal_damage,omitempty"` // nil: the journal is intact
-	Derived     []journalDamage     `json:"derived_damage,omitempty"` // of the document and the manifest
-	LastValid   string              `json:"last_valid,omitempty"`
-	Checkpoints []checkedCheckpoint `json:"checkpoints"`
-}
-
-type journalDamage struct {
-	Path   state.Text `json:"path"`
-	Line   int        `json:"line,omitempty"`
-	Detail state.Text `json:"detail"`
-}
-
-type checkedCheckpoint struct {
-	*state.CheckpointRef
-	Current    bool         `json:"current"`
-	Whole      bool         `json:"whole"`
-	Validation checkedParts `json:"validation"`
-}
-
-// checkedParts holds the findings of a check of a checkpoint.
-type checkedParts struct {
-	File     validate.Finding `json:"file"`
-	Hash     validate.Finding `json:"hash"`
-	State    validate.Finding `json:"state"`
-	Objects  validate.Finding `json:"objects"`
-	Git      validate.Finding `json:"git"`
-	Checksum string           `json:"checksum,omitempty"` // computed now
-	Problems []state.Text     `json:"problems"`
-	Notes    []state.Text     `json:"notes"`
-}
-
-func newCheckedParts(c *validate.CheckpointCheck) checkedParts {
-	return checkedParts{
-		File: c.File, Hash: c.Hash, State: c.Schema, Objects: c.Objects, Git: c.Git, Checksum: c.Checksum,
-		Problems: state.Texts(c.Problems), Notes: state.Texts(c.Notes),
-	}
-}
-
-// NewValidationReport returns the JSON form of a validation. marks is nil without --mark.
-func NewValidationReport(cmdline advice.CommandLine, prd string, found *validate.Validation, marks *validate.Marks) ValidationReport {
-	v := ValidationReport{FormatVersion: FormatVersion, PRD: prd, Deep: found.Deep, Sessions: []validSession{}, Marks: marks}
-	v.Valid, v.Invalid = found.Count()
-	for _, s := range found.Sessions {
-		session := validSession{PRD: s.PRD, Place: s.Place, Path: state.Text(cmdline.Display(s.Dir)), Checkpoints: []checkedCheckpoint{}}
-		if s.State != nil {
-			session.Session = s.State.Session
-		}
-		if d := s.Journal; d != nil {
-			session.Journal = &journalDamage{Path: state.Text(cmdline.Display(d.Path)), Line: d.Line, Detail: state.Text(d.Detail)}
-		}
-		for _, d := range s.Derived {
-			session.Derived = append(session.Derived, journalDamage{Path: state.Text(cmdline.Display(d.Path)), Detail: state.Text(d.Detail)})
-		}
-		if last := s.LastValid(); last != nil {
-			session.LastValid = last.ID
-		}
-		for i := range s.Checkpoints {
-			c := &s.Checkpoints[i]
-			session.Checkpoints = append(session.Checkpoints, checkedCheckpoint{c.Ref, c.Current, c.Whole(), newCheckedParts(c)})
-		}
-		v.Sessions = append(v.Sessions, session)
-	}
-	return v
-}
 
 // Validation shows the result of checking checkpoints, and what helps against damage.
 func Validation(w io.Writer, cmdline advice.CommandLine, v *validate.Validation, marks *validate.Marks) error {
@@ -126,15 +46,15 @@ func writeValidSession(b *page, cmdline advice.CommandLine, s *validate.SessionC
 	if d := s.Journal; d != nil {
 		journal = fmt.Sprintf("✗ %s: %s", damagePlace(cmdline, d), d.Detail)
 	}
-	facts := []fact{{"Session", fmt.Sprintf("%s (%s)", name, s.Place), view.None}, {"Journal", journal, styleOfMark(journal)}}
+	facts := []info.Fact{fact("Session", fmt.Sprintf("%s (%s)", name, s.Place)), factIn(styleOfMark(journal), "Journal", journal)}
 	for _, d := range s.Derived {
-		facts = append(facts, fact{"Derived", fmt.Sprintf("✗ %s: %s; %s", damagePlace(cmdline, d), d.Detail, d.Remedy), view.Red})
+		facts = append(facts, factIn(view.Red, "Derived", fmt.Sprintf("✗ %s: %s; %s", damagePlace(cmdline, d), d.Detail, d.Remedy)))
 	}
 	intact := ""
 	if s.Journal != nil {
 		intact = "; these files of checkpoints are intact"
 	}
-	b.facts(append(facts, fact{"Checkpoints", fmt.Sprintf("%d%s", len(s.Checkpoints), intact), view.None})...)
+	b.facts(append(facts, fact("Checkpoints", fmt.Sprintf("%d%s", len(s.Checkpoints), intact)))...)
 	b.Printf("\n")
 	if len(s.Checkpoints) == 0 {
 		return
@@ -154,11 +74,11 @@ func writeValidSession(b *page, cmdline advice.CommandLine, s *validate.SessionC
 }
 
 // lastValid names the last valid checkpoint.
-func lastValid(last *state.CheckpointRef) fact {
+func lastValid(last *state.CheckpointRef) info.Fact {
 	if last == nil {
-		return fact{"Last valid checkpoint", "none", view.None}
+		return fact("Last valid checkpoint", "none")
 	}
-	return fact{"Last valid checkpoint", fmt.Sprintf("%s (step %s)", last.ID, stepLabel(last)), view.None}
+	return fact("Last valid checkpoint", fmt.Sprintf("%s (step %s)", last.ID, stepLabel(last)))
 }
 
 // cells returns a row of a table. Marks are painted.
@@ -241,7 +161,7 @@ func writeRecovery(b *page, cmdline advice.CommandLine, s *validate.SessionCheck
 	b.Printf("\n")
 	if bad != nil {
 		b.title("✗", "Checkpoint damaged: "+bad.Ref.ID)
-		b.facts(fact{"Reason", bad.Reason(), view.Red}, lastValid(last))
+		b.facts(factIn(view.Red, "Reason", bad.Reason()), lastValid(last))
 	} else {
 		b.title("✗", "Journal damaged")
 		b.facts(lastValid(last))
@@ -268,7 +188,7 @@ func recoveryCommands(s *validate.SessionCheck, bad *validate.CheckpointCheck, l
 func Damage(w io.Writer, cmdline advice.CommandLine, st *state.State, id, reason string, last *state.CheckpointRef) error {
 	b := newPage(w)
 	b.title("✗", "Checkpoint damaged: "+id)
-	b.facts(fact{"Reason", reason, view.Red}, lastValid(last))
+	b.facts(factIn(view.Red, "Reason", reason), lastValid(last))
 	b.heading("Options")
 	b.commands(cmdline, advice.Damaged(st, id, last)...)
 	return b.end()

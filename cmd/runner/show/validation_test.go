@@ -9,6 +9,7 @@ import (
 	"prdrunner/checkpoint/repair"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/validate"
+	"prdrunner/cmd/runner/info"
 	"prdrunner/cmd/runner/show"
 )
 
@@ -42,7 +43,7 @@ func TestValidationAnswers(t *testing.T) {
 	validation := func(name string, v *validate.Validation, marks *validate.Marks) []answer {
 		return []answer{
 			{name, func(w io.Writer) error { return show.Validation(w, cmdline, v, marks) }},
-			asJSON(name, show.NewValidationReport(cmdline, "PRD-009", v, marks)),
+			asJSON(name, info.NewValidationReport(cmdline, "PRD-009", v, marks)),
 		}
 	}
 	var answers []answer
@@ -81,30 +82,30 @@ func TestRepairAnswers(t *testing.T) {
 	st := session(state.StatusPaused)
 	current := session(state.StatusPaused)
 	current.Checkpoints, current.Current = []*state.CheckpointRef{ref("C1", 1, "WS1")}, "C1"
-	migration := show.NewMigrationReport(false)
+	migration := info.NewMigrationReport(false)
 	migration.Add("PRD-009", &repair.Migrated{From: "1.0", To: "1.0"})
 	migration.Add("PRD-010", &repair.Migrated{From: "0.9", To: "1.0", Journal: true, Checkpoints: []string{"C1"}, Kept: []string{"a", "b"}})
 	migration.Add("PRD-011", &repair.Migrated{From: "0.9", To: "1.0", Checkpoints: []string{"C1"}})
 	ahead := migration
 	ahead.DryRun = true
-	migrated := func(name string, m show.MigrationReport) answer {
+	migrated := func(name string, m info.MigrationReport) answer {
 		return plain(name, func(w io.Writer) { show.Migration(w, m) })
 	}
 	adopted := func(dryRun bool) answer {
 		return answer{"adopted", func(w io.Writer) error {
-			return show.Adopted(w, cmdline, show.NewAdoptReport("PRD-009", "s1", dryRun, 2))
+			return show.Adopted(w, cmdline, info.NewAdoptReport("PRD-009", "s1", dryRun, 2))
 		}}
 	}
 	compareAnswers(t, "repair.txt", []answer{
 		checkpoints("nothing", false), checkpoints("checkpoints", false, rebuilt...), checkpoints("checkpoints, ahead", true, rebuilt...),
-		checkpoints("a file, ahead", true, rebuilt[3]), asJSON("checkpoints", show.NewRebuiltReport("PRD-009", true, rebuilt)),
+		checkpoints("a file, ahead", true, rebuilt[3]), asJSON("checkpoints", info.NewRebuiltReport("PRD-009", true, rebuilt)),
 		plain("a journal", func(w io.Writer) { show.RebuiltJournal(w, cmdline, "PRD-009", short) }),
 		plain("a journal, with everything", func(w io.Writer) { show.RebuiltJournal(w, cmdline, "PRD-009", full) }),
-		asJSON("a journal", show.NewRebuiltJournalReport(cmdline, "PRD-009", true, short)),
-		asJSON("a journal, with everything", show.NewRebuiltJournalReport(cmdline, "PRD-009", false, full)),
+		asJSON("a journal", info.NewRebuiltJournalReport(cmdline, "PRD-009", true, short)),
+		asJSON("a journal, with everything", info.NewRebuiltJournalReport(cmdline, "PRD-009", false, full)),
 		plain("an import", func(w io.Writer) { show.AbandonedImport(w, cmdline, st, &disk.PendingImport{Archive: "-"}) }),
 		plain("an import, with a checkpoint", func(w io.Writer) { show.AbandonedImport(w, cmdline, current, &disk.PendingImport{Archive: "a\nb"}) }),
-		migrated("migrated", migration), migrated("to be migrated", ahead), migrated("none to migrate", show.NewMigrationReport(false)), asJSON("migrated", migration),
-		adopted(false), adopted(true), asJSON("archived", show.NewArchiveReport("PRD-009", "s1", "/x")), asJSON("pinned", show.NewPinReport("PRD-009", true, ref("C1", 1, "WS1"))),
+		migrated("migrated", migration), migrated("to be migrated", ahead), migrated("none to migrate", info.NewMigrationReport(false)), asJSON("migrated", migration),
+		adopted(false), adopted(true), asJSON("archived", info.NewArchiveReport("PRD-009", "s1", "/x")), asJSON("pinned", info.NewPinReport("PRD-009", true, ref("C1", 1, "WS1"))),
 	})
 }

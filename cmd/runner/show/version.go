@@ -4,33 +4,23 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"prdrunner/cmd/runner/info"
 )
 
-// BuildInfo describes this build of Runner.
-type BuildInfo struct {
-	FormatVersion string            `json:"format_version"`
-	Version       string            `json:"version"`
-	Commit        string            `json:"commit,omitempty"`
-	Modified      bool              `json:"modified,omitempty"`
-	Time          string            `json:"time,omitempty"`
-	Go            string            `json:"go"`
-	Platform      string            `json:"platform"`
-	Formats       map[string]string `json:"formats"` // versions of the formats that this version reads and writes
-}
-
 // Version shows the version and the formats of a build of Runner.
-func Version(w io.Writer, info BuildInfo) error {
-	var b strings.Builder
-	fmt.Fprintf(&b, "runner %s\n", info.Version)
-	if info.Commit != "" {
+func Version(w io.Writer, b info.BuildInfo) error {
+	var text strings.Builder
+	fmt.Fprintf(&text, "runner %s\n", b.Version)
+	if b.Commit != "" {
 		note := ""
-		if info.Modified {
+		if b.Modified {
 			note = ", modified"
 		}
-		fmt.Fprintf(&b, "commit %s (%s%s)\n", info.Commit, info.Time, note)
+		fmt.Fprintf(&text, "commit %s (%s%s)\n", b.Commit, b.Time, note)
 	}
-	fmt.Fprintf(&b, "%s %s\n", info.Go, info.Platform)
-	fmt.Fprintf(&b, "formats: state %s, plan %s, output %s\n", info.Formats["state"], info.Formats["plan"], info.Formats["output"])
-	_, err := io.WriteString(w, b.String())
+	fmt.Fprintf(&text, "%s %s\n", b.Go, b.Platform)
+	fmt.Fprintf(&text, "formats: state %s, plan %s, output %s\n", b.Formats["state"], b.Formats["plan"], b.Formats["output"])
+	_, err := io.WriteString(w, text.String())
 	return err
 }

@@ -7,36 +7,16 @@ import (
 	"strings"
 	"time"
 
-	"prdrunner/checkpoint/state"
 	"prdrunner/cmd/runner/advice"
+	"prdrunner/cmd/runner/info"
 	"prdrunner/runner/plan"
 	"prdrunner/runner/view"
 	"prdrunner/runner/why"
 )
 
-// WhyReport is what `why --json` prints.
-type WhyReport struct {
-	FormatVersion string       `json:"format_version"`
-	PRD           string       `json:"prd"`
-	Status        state.Status `json:"status,omitempty"` // of the session; "": there is none
-	Running       bool         `json:"running"`          // a runner works on the session now
-	Chain         state.Text   `json:"chain"`            // what the next build does, and its first cause, in one line
-	why.Explanation
-	Commands []state.Text `json:"commands"` // to type next
-}
-
-// NewWhyReport returns the JSON form of an explanation.
-func NewWhyReport(cmdline advice.CommandLine, prd string, status state.Status, e why.Explanation, next []advice.Suggestion) WhyReport {
-	r := WhyReport{FormatVersion: FormatVersion, PRD: prd, Status: status, Explanation: e, Chain: state.Text(e.Next.Chain()), Commands: []state.Text{}}
-	for _, s := range next {
-		r.Commands = append(r.Commands, state.Text(cmdline.Command(s.Command)))
-	}
-	return r
-}
-
 // Why shows why a workstream or gate ran, and what the next build does with it; of one that runs, only
 // since when and why.
-func Why(w io.Writer, cmdline advice.CommandLine, now time.Time, r WhyReport, next []advice.Suggestion) error {
+func Why(w io.Writer, cmdline advice.CommandLine, now time.Time, r info.WhyReport, next []advice.Suggestion) error {
 	p := newPage(w)
 	p.title("", view.Named(r.Name, r.Title))
 	last := "Last run"
@@ -45,16 +25,16 @@ func Why(w io.Writer, cmdline advice.CommandLine, now time.Time, r WhyReport, ne
 	}
 	switch {
 	case r.Now != nil:
-		p.facts(fact{"Now", describeNow(now, r.Now), view.None})
+		p.facts(fact("Now", describeNow(now, r.Now)))
 		last = "Why"
 	case r.Running && r.Outdated != "":
-		p.facts(fact{"Outdated", r.Outdated + "; this build decides later about " + r.Name, view.Yellow}, fact{last, describeRun(now, r.Last), view.None})
+		p.facts(factIn(view.Yellow, "Outdated", r.Outdated+"; this build decides later about "+r.Name), fact(last, describeRun(now, r.Last)))
 	case r.Kept != nil && r.Running:
-		p.facts(fact{"Not started", r.Kept.Chain(), view.Yellow}, fact{last, describeRun(now, r.Last), view.None})
+		p.facts(factIn(view.Yellow, "Not started", r.Kept.Chain()), fact(last, describeRun(now, r.Last)))
 	case r.Kept != nil:
-		p.facts(fact{"Not started", r.Kept.Chain(), view.Yellow}, fact{"Next build", string(r.Chain), styleOfDecision(r.Next)}, fact{last, describeRun(now, r.Last), view.None})
+		p.facts(factIn(view.Yellow, "Not started", r.Kept.Chain()), factIn(styleOfDecision(r.Next), "Next build", string(r.Chain)), fact(last, describeRun(now, r.Last)))
 	default:
-		p.facts(fact{"Next build", string(r.Chain), styleOfDecision(r.Next)}, fact{last, describeRun(now, r.Last), view.None})
+		p.facts(factIn(styleOfDecision(r.Next), "Next build", string(r.Chain)), fact(last, describeRun(now, r.Last)))
 	}
 	if r.Now == nil && r.Kept != nil && branches(r.Kept) {
 		p.heading("Not started")
@@ -79,7 +59,7 @@ func Why(w io.Writer, cmdline advice.CommandLine, now time.Time, r WhyReport, ne
 func describeNow(now time.Time, n *why.Now) string {
 	parts := []string{n.Does}
 	if !n.Since.IsZero() {
-		parts[0] += " since " + when(now, n.Since)
+		parts[0] += " since " + info.When(now, n.Since)
 	}
 	if n.Attempt > 1 {
 		parts = append(parts, "attempt "+strconv.Itoa(n.Attempt))
@@ -122,13 +102,13 @@ func describeRun(now time.Time, r *why.Run) string {
 	}
 	began, ended := "at a time that is no longer on record", view.OneLine(string(r.Ended))
 	if !r.At.IsZero() {
-		began = when(now, r.At)
+		began = info.When(now, r.At)
 	}
 	switch {
 	case r.Asked && ended == "":
 		return "none; asked " + began
 	case r.Asked && !r.EndedAt.IsZero():
-		return ended + ", " + when(now, r.EndedAt) + ", asked " + began
+		return ended + ", " + info.When(now, r.EndedAt) + ", asked " + began
 	}
 	parts := []string{began}
 	if r.Attempt > 1 {

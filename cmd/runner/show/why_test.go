@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"prdrunner/cmd/runner/advice"
+	"prdrunner/cmd/runner/info"
 	"prdrunner/cmd/runner/show"
 	"prdrunner/runner/plan"
 	"prdrunner/runner/why"
@@ -20,7 +21,7 @@ func TestWhyNamesToldCauses(t *testing.T) {
 		Last: &why.Run{Attempt: 1, Ended: "completed", Cause: &why.Cause{Name: "a", Does: "ran"}},
 	}
 	var out bytes.Buffer
-	if err := show.Why(&out, advice.CommandLine{}, at(1), show.NewWhyReport(advice.CommandLine{}, "PRD-001", "", e, nil), nil); err != nil {
+	if err := show.Why(&out, advice.CommandLine{}, at(1), info.NewWhyReport(advice.CommandLine{}, "PRD-001", "", e, nil), nil); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"    b runs again (see above)\n", "at a time that is no longer on record, completed\n"} {

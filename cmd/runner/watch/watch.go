@@ -17,8 +17,8 @@ import (
 	"prdrunner/checkpoint/reader"
 	"prdrunner/checkpoint/state"
 	"prdrunner/cmd/runner/cli"
+	"prdrunner/cmd/runner/info"
 	"prdrunner/cmd/runner/load"
-	"prdrunner/cmd/runner/show"
 	"prdrunner/runner/view"
 )
 
@@ -193,7 +193,7 @@ func (w *watcher) end(v view.View) error {
 	}
 	e := r.ending(st)
 	e.Killed = killed
-	e.Next = show.NewSessionStatus(w.env.CommandLine, w.env.Now(), w.o.prd, snap).Next
+	e.Next = info.NewSessionStatus(w.env.CommandLine, w.env.Now(), w.o.prd, snap).Next
 	v.End(e)
 	if e.Done() || v.Err() != nil {
 		return v.Err()

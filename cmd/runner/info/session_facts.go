@@ -1,4 +1,4 @@
-package show
+package info
 
 import (
 	"fmt"
@@ -10,26 +10,33 @@ import (
 	"prdrunner/runner/view"
 )
 
+// Fact is a name and its value.
+type Fact struct {
+	Name, Value string
+	Style       view.Style
+}
+
 // factList collects facts. Those without a value are left out.
-type factList []fact
+type factList []Fact
 
 func (l *factList) add(name, value string) { l.addIn(view.None, name, value) }
 
 func (l *factList) addIn(style view.Style, name, value string) {
 	if value != "" {
-		*l = append(*l, fact{name, value, style})
+		*l = append(*l, Fact{name, value, style})
 	}
 }
 
-// facts returns the lines above the table.
-func (s SessionStatus) facts(cmdline advice.CommandLine, o StatusOptions) []fact {
+// Facts returns what is to be known of the session besides its workstreams. allFailures has it name
+// all failures, not only the first ones.
+func (s SessionStatus) Facts(cmdline advice.CommandLine, now time.Time, allFailures bool) []Fact {
 	var l factList
-	s.addSession(&l, o.Now)
-	s.addRunning(&l, o.Now)
-	s.addStopped(&l, cmdline, o)
+	s.addSession(&l, now)
+	s.addRunning(&l, now)
+	s.addStopped(&l, cmdline, allFailures)
 	s.addLedgers(&l)
 	if c := s.LastCheckpoint; c != nil {
-		l.add("Last checkpoint", fmt.Sprintf("%s (%s, %s)", c.ID, c.Trigger, view.Ago(o.Now, c.CreatedAt)))
+		l.add("Last checkpoint", fmt.Sprintf("%s (%s, %s)", c.ID, c.Trigger, view.Ago(now, c.CreatedAt)))
 	}
 	s.addUnfinished(&l, cmdline)
 	return l
@@ -37,13 +44,13 @@ func (s SessionStatus) facts(cmdline advice.CommandLine, o StatusOptions) []fact
 
 // addSession adds which session it is, and how far it has come.
 func (s SessionStatus) addSession(l *factList, now time.Time) {
-	l.addIn(s.style(), "Status", s.statusText())
+	l.addIn(s.Style(), "Status", s.StatusText())
 	if s.Session == "" {
 		return
 	}
-	l.add("Session", fmt.Sprintf("%s, begun %s", state.ShortSession(s.Session), when(now, s.CreatedAt)))
+	l.add("Session", fmt.Sprintf("%s, begun %s", state.ShortSession(s.Session), When(now, s.CreatedAt)))
 	if from := s.BeganFrom; from != nil {
-		l.add("Begun from", fmt.Sprintf("session %s, complete since %s", state.ShortSession(from.Session), when(now, from.At)))
+		l.add("Begun from", fmt.Sprintf("session %s, complete since %s", state.ShortSession(from.Session), When(now, from.At)))
 	}
 	l.add("Phase", s.currentPhase())
 	l.add("Done", s.Counts.String())
@@ -52,7 +59,7 @@ func (s SessionStatus) addSession(l *factList, now time.Time) {
 // addRunning adds who runs the session, and what runs.
 func (s SessionStatus) addRunning(l *factList, now time.Time) {
 	if s.Owner != nil {
-		l.add("Runner", fmt.Sprintf("pid %d on %s, since %s", s.Owner.PID, s.Owner.Host, when(now, s.Owner.Since)))
+		l.add("Runner", fmt.Sprintf("pid %d on %s, since %s", s.Owner.PID, s.Owner.Host, When(now, s.Owner.Since)))
 	}
 	if s.Owner != nil && s.Owner.Stopped {
 		l.addIn(view.Yellow, "Stopped", fmt.Sprintf("nothing goes on until `fg` in its terminal, or `kill -CONT %d`", s.Owner.PID))
@@ -91,12 +98,12 @@ func (s SessionStatus) addRunning(l *factList, now time.Time) {
 }
 
 // addStopped adds what failed, and why the session waits.
-func (s SessionStatus) addStopped(l *factList, cmdline advice.CommandLine, o StatusOptions) {
-	most := mostFailures
-	if o.Failed {
+func (s SessionStatus) addStopped(l *factList, cmdline advice.CommandLine, allFailures bool) {
+	most := MostFailures
+	if allFailures {
 		most = -1
 	}
-	for _, failure := range s.failureLines(cmdline, most) {
+	for _, failure := range s.FailureLines(cmdline, most) {
 		l.addIn(view.Red, "Error", failure)
 	}
 	for _, f := range state.AllowedFailures(s.Phases) {
@@ -119,7 +126,7 @@ func (s SessionStatus) addLedgers(l *factList) {
 	if s.Review != nil {
 		l.add("Review", s.Review.Describe())
 	}
-	for _, member := range memberLines(s.Team) {
+	for _, member := range MemberLines(s.Team) {
 		l.add("Agent", member)
 	}
 	l.add("Spent", s.Spent.String())
@@ -151,7 +158,7 @@ func (s SessionStatus) addUnfinished(l *factList, cmdline advice.CommandLine) {
 	}
 	for _, t := range s.TakenBack {
 		stale := fmt.Sprintf("the rollback of %s on %s took back %s of this session: %s",
-			t.PRD, t.At.UTC().Format(time.DateTime), view.Plural(len(t.Files), "artifact"), someFiles(t.Files))
+			t.PRD, t.At.UTC().Format(time.DateTime), view.Plural(len(t.Files), "artifact"), SomeFiles(t.Files))
 		if t.Safety != "" {
 			stale += "; `" + cmdline.Command("checkpoint rollback "+t.PRD+" "+t.Safety) + "` puts them back"
 		}

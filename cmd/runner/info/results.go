@@ -1,11 +1,11 @@
-package show
+package info
 
 import "prdrunner/checkpoint/state"
 
-// resultless copies phases, and leaves out the results of workstreams that are to run
+// Resultless copies phases, and leaves out the results of workstreams that are to run
 // again. The state keeps these results until the workstreams have run, because they tell
 // which workstream made which files. Users must not take them for current results.
-func resultless(phases []*state.Phase) []*state.Phase {
+func Resultless(phases []*state.Phase) []*state.Phase {
 	shown := make([]*state.Phase, len(phases))
 	for i, p := range phases {
 		phase := *p

@@ -1,4 +1,4 @@
-package show
+package info
 
 import (
 	"fmt"
@@ -110,7 +110,8 @@ func newDatabaseChanges(changes []safety.DatabaseChange) []databaseChange {
 	return all
 }
 
-func (c databaseChange) describe() string {
+// Describe counts what the database holds now, and what it holds after the restore.
+func (c databaseChange) Describe() string {
 	now := "it can't be read now, since a restore was interrupted"
 	if c.Now != nil {
 		now = c.Now.describe() + " now"

@@ -1,4 +1,4 @@
-package show
+package info
 
 import (
 	"prdrunner/checkpoint/state"

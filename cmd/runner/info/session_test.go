@@ -1,4 +1,4 @@
-package show
+package info
 
 import (
 	"fmt"
@@ -72,8 +72,8 @@ func TestNextAction(t *testing.T) {
 		if diff := cmp.Diff(state.Texts(tt.want), s.Next); diff != "" {
 			t.Errorf("%s: next (-want +got):\n%s", tt.name, diff)
 		}
-		if s.statusText() != tt.words {
-			t.Errorf("%s: %q, want %q", tt.name, s.statusText(), tt.words)
+		if s.StatusText() != tt.words {
+			t.Errorf("%s: %q, want %q", tt.name, s.StatusText(), tt.words)
 		}
 	}
 }
@@ -93,7 +93,7 @@ func TestStatusNamesEveryFailure(t *testing.T) {
 	}, Gates: []*state.Gate{{Status: state.Failed, Error: failure("one", "sign-off (one)")}, {Status: state.Passed, Error: failure("one", "old")}}}
 	st := &state.State{Status: state.StatusFailed, Error: failure("WS2", ""), Phases: []*state.Phase{phase}}
 	told := func() []string {
-		return NewSessionStatus(advice.CommandLine{}, time.Time{}, "PRD-009", &checkpoint.Snapshot{Current: reader.Current{State: st}}).failureLines(advice.CommandLine{}, mostFailures)
+		return NewSessionStatus(advice.CommandLine{}, time.Time{}, "PRD-009", &checkpoint.Snapshot{Current: reader.Current{State: st}}).FailureLines(advice.CommandLine{}, MostFailures)
 	}
 	if diff := cmp.Diff([]string{"WS2: no", "WS1: no", "lint (WS4): no", "sign-off (one): no"}, told()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

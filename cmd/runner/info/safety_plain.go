@@ -1,4 +1,4 @@
-package show
+package info
 
 import (
 	"fmt"
@@ -47,7 +47,7 @@ func plain(at SafetyPlace, c *safety.Checkpoint, l *workspace.Listing) (commands
 func plainCommands(at SafetyPlace, c *safety.Checkpoint, l *workspace.Listing) []state.Text {
 	var commands []state.Text
 	if g := c.Files.Git; g != nil {
-		specs := gitPathspecs(l.Patterns)
+		specs := GitPathspecs(l.Patterns)
 		for _, part := range []struct{ commit, how string }{{g.Commit, "--worktree -- " + specs}, {g.Index, "--staged -- " + specs}, {g.Untracked, "--overlay --worktree -- ."}} {
 			if part.commit != "" {
 				commands = append(commands, state.Text("git restore --source="+part.commit+" "+part.how))
@@ -63,9 +63,9 @@ func plainCommands(at SafetyPlace, c *safety.Checkpoint, l *workspace.Listing) [
 		file, compressed, err := at.Objects.Path(e.Digest)
 		name := text.ShellWord("./" + e.Path)
 		switch {
-		case isDirectory(e):
+		case e.IsDir():
 			commands = append(commands, state.Text("mkdir -p -- "+name))
-		case err != nil || compressed || isSymlink(e):
+		case err != nil || compressed || e.IsSymlink():
 			return nil
 		default:
 			commands = append(commands, state.Text(fmt.Sprintf("install -D -m %o -- %s %s", e.Mode&0o777, text.ShellWord(at.CommandLine.Display(file)), name)))
@@ -74,8 +74,8 @@ func plainCommands(at SafetyPlace, c *safety.Checkpoint, l *workspace.Listing) [
 	return commands
 }
 
-// gitPathspecs returns globs of Runner as git's.
-func gitPathspecs(patterns []string) string {
+// GitPathspecs returns globs of Runner as git's.
+func GitPathspecs(patterns []string) string {
 	specs := make([]string, len(patterns))
 	for i, pattern := range patterns {
 		specs[i] = text.ShellWord(":(glob)" + pattern)
