@@ -1,8 +1,8 @@
 // Package history compares how long sessions of a PRD took: which phases and workstreams of a session
 // were slower than in earlier sessions. It reads no file and no clock.
 //
-// Begin with Times, which collects the times of one session, and Slower, which compares them with those
-// of earlier ones. Package reader finds sessions, and cmd/runner shows them.
+// Begin with Timeline, which collects when something ran in one session, and Slower, which compares durations
+// with those of earlier ones. Package reader finds sessions, and cmd/runner shows them.
 package history
 
 import (
@@ -23,13 +23,14 @@ const (
 	MinTime    = time.Second
 )
 
-// Kind says of what a duration is.
+// Kind says of what a duration or an attempt is.
 type Kind string
 
 // The kinds.
 const (
 	Phase      Kind = "phase"
 	Workstream Kind = "workstream"
+	Gate       Kind = "gate"
 )
 
 // Duration is how long a phase or a workstream of a session took.
@@ -97,83 +98,18 @@ func Ran(w *state.Workstream) bool {
 	return w.Status == state.Completed && w.Worked() && w.Session == "" && w.Cached == nil && w.Adopted == "" && !w.Imported
 }
 
-// Times gathers when something ran in a session. The zero value is ready to use.
-type Times struct {
-	running map[string]time.Time  // since when, by workstream or label of a gate
-	ran     map[string][]interval // by owner: a workstream, or a phase for its own gates
-}
-
-type interval struct{ from, to time.Time }
-
-// Commit takes note of a commit of the session. Journals may come in any order.
-func (t *Times) Commit(c state.Commit) {
-	for i, e := range c.Events {
-		t.event(c.At(i), e)
-	}
-}
-
-func (t *Times) event(at time.Time, e state.Event) {
-	switch e := e.(type) {
-	case state.SessionStarted, state.SessionResumed:
-		t.running = nil // the runner was killed: how long what ran then took is not on record
-	case state.WorkstreamStarted:
-		t.begin(e.Workstream, at)
-	case state.WorkstreamAttemptFailed:
-		t.end(e.Workstream, at)
-	case state.WorkstreamSucceeded:
-		t.end(e.Workstream, at)
-	case state.WorkstreamCompleted:
-		t.end(e.Workstream, at)
-	case state.WorkstreamFailed:
-		t.end(e.Workstream, at)
-	case state.WorkstreamInterrupted:
-		t.end(e.Workstream, at)
-	case state.WorkstreamUncertain:
-		t.end(e.Workstream, at)
-	case state.GateStarted:
-		t.begin(e.Gate, at)
-	case state.GatePassed:
-		t.end(e.Gate, at)
-	case state.GateFailed:
-		t.end(e.Gate, at)
-	case state.GateAsked: // from now on a person is waited for
-		t.end(e.Gate, at)
-	}
-}
-
-func (t *Times) begin(name string, at time.Time) {
-	if t.running == nil {
-		t.running = map[string]time.Time{}
-	}
-	t.running[name] = at
-}
-
-func (t *Times) end(name string, at time.Time) {
-	from, ran := t.running[name]
-	if !ran {
-		return
-	}
-	delete(t.running, name)
-	if t.ran == nil {
-		t.ran = map[string][]interval{}
-	}
-	if _, owner, gate := state.CutLabel(name); gate {
-		name = owner
-	}
-	t.ran[name] = append(t.ran[name], interval{from, at})
-}
-
 // Durations returns how long phases and workstreams took, in the order of the pipeline. Of a
 // workstream it is the time of its successful attempt, of a phase the time in which an attempt or
 // a gate of it ran, without the pauses between runs and for people. A workstream counts if
 // the session ran it with success, and a phase if all its workstreams count or were skipped.
-func (t *Times) Durations(st *state.State) []Duration {
+func (t *Timeline) Durations(st *state.State) []Duration {
+	ran := t.byOwner()
 	var all []Duration
 	for _, p := range st.Phases {
-		whole, ran := p.Status == state.Completed, slices.Clone(t.ran[p.Name])
+		whole, inPhase := p.Status == state.Completed, slices.Clone(ran[p.Name])
 		var works []Duration
 		for _, w := range p.Workstreams {
-			ran = append(ran, t.ran[w.Name]...)
+			inPhase = append(inPhase, ran[w.Name]...)
 			switch {
 			case Ran(w):
 				works = append(works, Duration{Workstream, w.Name, time.Duration(w.DurationMS) * time.Millisecond})
@@ -181,27 +117,10 @@ func (t *Times) Durations(st *state.State) []Duration {
 				whole = false
 			}
 		}
-		if took := covered(ran); whole && took > 0 {
+		if took := covered(inPhase); whole && took > 0 {
 			all = append(all, Duration{Phase, p.Name, took})
 		}
 		all = append(all, works...)
 	}
 	return all
-}
-
-// covered returns the time that intervals cover together.
-func covered(all []interval) time.Duration {
-	slices.SortFunc(all, func(a, b interval) int { return a.from.Compare(b.from) })
-	var sum time.Duration
-	var until time.Time
-	for _, i := range all {
-		from := i.from
-		if from.Before(until) {
-			from = until
-		}
-		if i.to.After(from) {
-			sum, until = sum+i.to.Sub(from), i.to
-		}
-	}
-	return sum
 }

@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"prdrunner/checkpoint/history"
 	"prdrunner/checkpoint/state"
 )
@@ -65,12 +67,12 @@ func TestSlower(t *testing.T) {
 func TestDurations(t *testing.T) {
 	t.Parallel()
 	begin := time.Date(2026, 1, 2, 3, 0, 0, 0, time.UTC)
-	var times history.Times
+	var times history.Timeline
 	for _, happened := range []struct {
 		at     int // seconds
 		events []state.Event
 	}{
-		{0, []state.Event{state.WorkstreamStarted{Workstream: "a", Attempt: 1}, state.WorkstreamStarted{Workstream: "b", Attempt: 1}}},
+		{0, []state.Event{state.SessionStarted{}, state.WorkstreamStarted{Workstream: "a", Attempt: 1}, state.WorkstreamStarted{Workstream: "b", Attempt: 1}}},
 		{10, []state.Event{state.WorkstreamAttemptFailed{Workstream: "a", Attempt: 1}}},
 		{15, []state.Event{state.WorkstreamCompleted{Workstream: "b"}}},
 		{20, []state.Event{state.WorkstreamStarted{Workstream: "a", Attempt: 2}}},
@@ -80,7 +82,8 @@ func TestDurations(t *testing.T) {
 		{100, []state.Event{state.GateStarted{Gate: "last (one)"}}}, // its runner was killed
 		{900, []state.Event{state.SessionResumed{}}},
 		{1000, []state.Event{state.GateStarted{Gate: "last (one)"}}},
-		{1001, []state.Event{state.GatePassed{Verdict: state.Verdict{Gate: "last (one)"}}}},
+		{1001, []state.Event{state.GatePassed{Verdict: state.Verdict{Gate: "last (one)"}}, state.SessionCompleted{}}},
+		{1300, []state.Event{state.GateReviewed{}}}, // after the run
 	} {
 		times.Commit(state.Commit{Time: begin.Add(time.Duration(happened.at) * time.Second), Events: happened.events})
 	}
@@ -94,6 +97,24 @@ func TestDurations(t *testing.T) {
 		{Name: "two", Status: state.Completed, Workstreams: []*state.Workstream{reused, completed("f", 2000)}},
 		{Name: "three", Status: state.Running, Workstreams: []*state.Workstream{failed}},
 	}}
+	var attempts []string
+	for _, a := range times.Attempts {
+		until := "?"
+		if !a.To.IsZero() {
+			until = fmt.Sprint(a.To.Sub(begin).Seconds())
+		}
+		attempts = append(attempts, fmt.Sprintf("%s %s %d: %v to %s %s", a.Kind, a.Name, a.Number, a.From.Sub(begin).Seconds(), until, a.Result))
+	}
+	if diff := cmp.Diff([]string{
+		"workstream a 1: 0 to 10 failed", "workstream b 1: 0 to 15 completed", "workstream a 2: 20 to 30 completed", "gate lint (a) 0: 30 to 35 passed",
+		"gate last (one) 0: 100 to ? running", "gate last (one) 0: 1000 to 1001 passed",
+	}, attempts); diff != "" {
+		t.Errorf("attempts (-want +got):\n%s", diff)
+	}
+	runs := []history.Run{{From: begin, To: begin.Add(100 * time.Second)}, {From: begin.Add(900 * time.Second), To: begin.Add(1001 * time.Second), Result: state.StatusComplete}}
+	if diff := cmp.Diff(runs, times.Runs); diff != "" {
+		t.Errorf("runs (-want +got):\n%s", diff)
+	}
 	var got []string
 	for _, d := range times.Durations(st) {
 		got = append(got, fmt.Sprintf("%s %s %s", d.Kind, d.Name, d.Took))

@@ -3,16 +3,12 @@ package main
 import (
 	"context"
 	"fmt"
-	"strconv"
-	"strings"
 
 	"github.com/spf13/cobra"
 
 	"prdrunner/checkpoint/history"
-	"prdrunner/checkpoint/reader"
-	"prdrunner/cmd/runner/advice"
 	"prdrunner/cmd/runner/cli"
-	"prdrunner/cmd/runner/info"
+	"prdrunner/cmd/runner/inspect"
 	"prdrunner/cmd/runner/show"
 )
 
@@ -56,65 +52,12 @@ points of one session, with their files.`, history.MinPercent, history.MinTime),
 }
 
 func runDiff(ctx context.Context, env *cli.Environment, o diffOptions) error {
-	past, err := pastSessions(ctx, env, o.prd)
+	report, err := inspect.SessionDiff(ctx, env, o.prd, o.from, o.to)
 	if err != nil {
 		return err
 	}
-	from, err := findSession(o.prd, past, o.from)
-	if err != nil {
-		return err
-	}
-	to, err := findSession(o.prd, past, o.to)
-	if err != nil {
-		return err
-	}
-	h := info.NewHistoryReport(env.CommandLine, env.Now(), o.prd, past)
-	report := info.NewSessionDiffReport(h, h.Sessions[from], h.Sessions[to], past[from].State, past[to].State)
 	if o.json {
 		return show.JSON(env.Stdout, report)
 	}
 	return show.SessionDiff(env.Stdout, report)
-}
-
-// findSession returns the index of the session that a reference names.
-func findSession(prd string, sessions []info.PastSession, ref string) (int, error) {
-	hint := fmt.Sprintf("`runner history %s` lists the sessions", prd)
-	if ago, is := sessionsAgo(ref); is {
-		i := len(sessions) - 1 - ago
-		if i < 0 {
-			return 0, advice.With(advice.Usagef("%s has no session %s: there are %d", prd, ref, len(sessions)), hint)
-		}
-		return i, readable(sessions[i].StoredSession)
-	}
-	found, ids := -1, map[string]bool{}
-	for i, s := range sessions {
-		if s.State != nil && ref != "" && strings.HasPrefix(s.State.Session, ref) {
-			found, ids[s.State.Session] = i, true
-		}
-	}
-	switch len(ids) {
-	case 0:
-		return 0, advice.With(advice.Usagef("%s has no session %q", prd, ref), hint)
-	case 1:
-		return found, nil
-	}
-	return 0, advice.With(advice.Usagef("%d sessions of %s begin with %q", len(ids), prd, ref), hint)
-}
-
-// sessionsAgo returns N for latest~N, and 0 for latest.
-func sessionsAgo(ref string) (n int, is bool) {
-	rest, is := strings.CutPrefix(ref, "latest")
-	if !is || rest == "" {
-		return 0, is
-	}
-	digits, is := strings.CutPrefix(rest, "~")
-	n, err := strconv.Atoi(digits)
-	return n, is && err == nil && n >= 0
-}
-
-func readable(at reader.StoredSession) error {
-	if at.State == nil {
-		return fmt.Errorf("read a session of %s: %w", at.PRD, at.Err)
-	}
-	return nil
 }

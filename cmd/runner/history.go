@@ -6,15 +6,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"prdrunner/checkpoint"
-	"prdrunner/checkpoint/disk"
 	"prdrunner/checkpoint/history"
-	"prdrunner/checkpoint/reader"
-	"prdrunner/checkpoint/state"
 	"prdrunner/cmd/runner/advice"
 	"prdrunner/cmd/runner/cli"
-	"prdrunner/cmd/runner/info"
-	"prdrunner/cmd/runner/load"
+	"prdrunner/cmd/runner/inspect"
 	"prdrunner/cmd/runner/show"
 )
 
@@ -60,11 +55,10 @@ the pauses between runs and for people; it counts if the session ran the whole p
 }
 
 func runHistory(ctx context.Context, env *cli.Environment, o historyOptions) error {
-	past, err := pastSessions(ctx, env, o.prd)
+	report, err := inspect.History(ctx, env, o.prd)
 	if err != nil {
 		return err
 	}
-	report := info.NewHistoryReport(env.CommandLine, env.Now(), o.prd, past)
 	if o.last > 0 {
 		report.Last(o.last)
 	}
@@ -72,50 +66,4 @@ func runHistory(ctx context.Context, env *cli.Environment, o historyOptions) err
 		return show.JSON(env.Stdout, report)
 	}
 	return show.History(env.Stdout, report)
-}
-
-// pastSessions returns all sessions of a PRD, the oldest first. Without one it returns an error.
-func pastSessions(ctx context.Context, env *cli.Environment, prd string) ([]info.PastSession, error) {
-	store, err := load.OpenAnyStore(env, prd)
-	if err != nil {
-		return nil, err
-	}
-	sessions, err := store.Reader().Sessions(prd)
-	if err != nil {
-		return nil, err
-	}
-	if len(sessions) == 0 {
-		return nil, load.NoSession(env, store, prd)
-	}
-	owner, err := store.Owner(prd)
-	if err != nil {
-		return nil, err
-	}
-	past := make([]info.PastSession, len(sessions))
-	for i, at := range sessions {
-		owned := owner != nil && at.Place == disk.PlaceCurrent
-		if !owned && at.State != nil {
-			at.State = at.State.CutOff()
-		}
-		past[i] = info.PastSession{StoredSession: at, Owned: owned}
-		if past[i].Times, err = timesOf(ctx, store, at); err != nil {
-			return nil, err
-		}
-	}
-	return past, nil
-}
-
-// timesOf reads from the journals of a session when something ran in it. A session that can't be read
-// has none.
-func timesOf(ctx context.Context, store *checkpoint.Store, at reader.StoredSession) (times history.Times, err error) {
-	if at.State == nil {
-		return times, nil
-	}
-	of := &reader.Record{SessionDir: disk.SessionDir{Dir: at.Dir, PRD: at.PRD, Place: at.Place}}
-	note := func(c state.Commit) error {
-		times.Commit(c)
-		return nil
-	}
-	err = store.Reader().VisitRecord(ctx, of, reader.Visitor{Commit: note})
-	return times, err
 }

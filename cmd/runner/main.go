@@ -4,7 +4,7 @@
 // flags fill, and a function runXxx(ctx, env, options), which makes one call into
 // prdrunner/runner, prdrunner/pipeline or prdrunner/checkpoint and shows the result.
 // root.go lists the commands. Those about checkpoints are in package checkpoints, and
-// larger ones have a package each: logs, watch, doctor, explain and manual. A command gets
+// larger ones have a package each: logs, watch, serve, doctor, explain and manual. A command gets
 // everything else from the packages below this one:
 //
 //   - cli: the process around it: streams, environment variables, clock, signals, terminal;
@@ -14,7 +14,9 @@
 //     the audit log, do, close;
 //   - begin: how a build begins, resumes or refuses;
 //   - answer: an approval or a rejection of a gate that waits;
-//   - show: how its answer is printed, as text and as JSON;
+//   - inspect: what it answers if it changes nothing, read from sessions and files;
+//   - info: what it answers, as values whose JSON is what --json prints;
+//   - show, page: how its answer looks, on a terminal and in a browser;
 //   - advice: usage errors, hints and commands to type next.
 //
 // Where to begin: pause.go is a short command, build.go the largest; exit.go has the one

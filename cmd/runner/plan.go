@@ -21,6 +21,7 @@ import (
 	"prdrunner/cmd/runner/checkpoints"
 	"prdrunner/cmd/runner/cli"
 	"prdrunner/cmd/runner/config"
+	"prdrunner/cmd/runner/inspect"
 	"prdrunner/cmd/runner/load"
 	"prdrunner/cmd/runner/show"
 	"prdrunner/runner"
@@ -74,7 +75,7 @@ skipped as counts; --all lists them.`,
 }
 
 func runPlan(ctx context.Context, env *cli.Environment, o planOptions) error {
-	p, err := startPreview(ctx, env, o.pipeline)
+	p, err := inspect.StartPreview(ctx, env, o.pipeline)
 	if err != nil {
 		return err
 	}
@@ -82,29 +83,29 @@ func runPlan(ctx context.Context, env *cli.Environment, o planOptions) error {
 	if err := refuseReplacing(env, o.out); err != nil {
 		return err
 	}
-	if err := refuseOwnFile(env, p.setup, o.out, "a plan"); err != nil {
+	if err := refuseOwnFile(env, p.Setup, o.out, "a plan"); err != nil {
 		return err
 	}
-	p.options.Select, p.options.OwnFiles, p.options.NoCache = o.selection, []string{env.InWorkspace(o.out)}, o.noCache
+	p.Options.Select, p.Options.OwnFiles, p.Options.NoCache = o.selection, []string{env.InWorkspace(o.out)}, o.noCache
 	if begin.NamesCheckpoint(o.resume) {
 		return planRollback(ctx, p, o)
 	}
-	st, follows, err := p.state(ctx, o.resume)
+	st, follows, err := p.State(ctx, o.resume)
 	if err != nil {
 		return err
 	}
-	p.sayRunning()
-	plan, err := p.plan(ctx, st)
+	p.SayRunning()
+	plan, err := p.Plan(ctx, st)
 	if err != nil {
 		return err
 	}
-	plan.Imported = p.options.Imported != nil
+	plan.Imported = p.Options.Imported != nil
 	if follows != nil && plan.Session == "" {
 		plan.Follows = &state.Predecessor{Session: follows.Session, Seq: follows.Seq, At: follows.UpdatedAt}
 	}
-	if plan.Idle() && isComplete(st, p.options) && !begin.Chosen(o.selection) {
+	if plan.Idle() && isComplete(st, p.Options) && !begin.Chosen(o.selection) {
 		if o.resume == begin.ResumeCurrent || o.out != "" {
-			return begin.AlreadyComplete(plan.PRD, p.setup.Command(""))
+			return begin.AlreadyComplete(plan.PRD, p.Setup.Command(""))
 		}
 		fmt.Fprintf(env.Stderr, "%s already complete\n", plan.PRD)
 	}
@@ -116,23 +117,23 @@ func runPlan(ctx context.Context, env *cli.Environment, o planOptions) error {
 	if o.json {
 		return show.JSON(env.Stdout, plan)
 	}
-	return printPlan(env, p.setup, st, plan, o)
+	return printPlan(env, p.Setup, st, plan, o)
 }
 
 // planRollback shows what a rollback to the checkpoint does with which a build would begin.
-func planRollback(ctx context.Context, p *preview, o planOptions) error {
-	env, prd, checkpoint := p.env, p.setup.Pipeline.ID, text.ShellWord(o.resume)
+func planRollback(ctx context.Context, p *inspect.Preview, o planOptions) error {
+	env, prd, checkpoint := p.Env, p.Setup.Pipeline.ID, text.ShellWord(o.resume)
 	if o.out != "" {
 		return advice.With(advice.Usagef("a plan with --resume=CHECKPOINT can't be written to a file: its steps are known only after the rollback"),
 			fmt.Sprintf("`runner checkpoint rollback %s %s` goes back; then `plan --resume -o %s` writes it", prd, checkpoint, text.ShellWord(o.out)))
 	}
 	rollback := checkpoints.RollbackOptions{To: o.resume, DryRun: true, JSON: o.json}
-	if err := checkpoints.RollBack(ctx, &change.Target{Env: env, Store: p.setup.Store, PRD: prd, Files: p.setup.Files}, nil, rollback); err != nil || o.json {
+	if err := checkpoints.RollBack(ctx, &change.Target{Env: env, Store: p.Setup.Store, PRD: prd, Files: p.Setup.Files}, nil, rollback); err != nil || o.json {
 		return err
 	}
 	var b strings.Builder
 	advice.WriteSuggestions(&b, env.CommandLine,
-		advice.Suggest(p.setup.Command(" --resume="+checkpoint), "goes back, and runs what it can't reuse"),
+		advice.Suggest(p.Setup.Command(" --resume="+checkpoint), "goes back, and runs what it can't reuse"),
 		advice.Suggest(fmt.Sprintf("checkpoint rollback %s %s", prd, checkpoint), "goes back, and no further; then plan --resume shows the rest"),
 	)
 	_, err := fmt.Fprintf(env.Stdout, "\nThis is only what the rollback does. What runs afterwards is known after the rollback:\n%s", b.String())

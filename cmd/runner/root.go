@@ -96,7 +96,7 @@ func addCommands(root *cobra.Command, env *cli.Environment) {
 	}{
 		{"run", "Run pipelines:", []entry{
 			{"build", newBuildCommand}, {"plan", newPlanCommand}, {"status", newStatusCommand}, {"watch", watch.NewCommand}, {"why", newWhyCommand},
-			{"logs", logs.NewCommand}, {"outputs", newOutputsCommand}, {"history", newHistoryCommand}, {"diff", newDiffCommand},
+			{"logs", logs.NewCommand}, {"outputs", newOutputsCommand}, {"history", newHistoryCommand}, {"diff", newDiffCommand}, {"render", newRenderCommand}, {"serve", newServeCommand},
 			{"pause", newPauseCommand}, {"abandon", newAbandonCommand},
 		}},
 		{"decide", "Answer what waits for a person:", []entry{

@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// serve is a program for scripts, a service: `serve PORT [LINE]`. It appends "began" to the
+// servingProgram is a program for scripts, a service: `serve PORT [LINE]`. It appends "began" to the
 // file served, prints LINE, and answers GET / with "served". GET /end ends it with exit code 3.
-func serve() {
+func servingProgram() {
 	if err := servePort(os.Args[1], os.Args[2:]); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)

@@ -2,24 +2,13 @@ package main
 
 import (
 	"context"
-	"fmt"
-	"slices"
 
 	"github.com/spf13/cobra"
 
-	"prdrunner/checkpoint/compare"
-	"prdrunner/checkpoint/state"
-	"prdrunner/checkpoint/text"
-	"prdrunner/cmd/runner/advice"
-	"prdrunner/cmd/runner/begin"
 	"prdrunner/cmd/runner/cli"
-	"prdrunner/cmd/runner/info"
+	"prdrunner/cmd/runner/inspect"
 	"prdrunner/cmd/runner/load"
 	"prdrunner/cmd/runner/show"
-	"prdrunner/cmd/runner/words"
-	"prdrunner/runner/plan"
-	"prdrunner/runner/view"
-	"prdrunner/runner/why"
 )
 
 type whyOptions struct {
@@ -60,184 +49,16 @@ what the journal recorded. Why changes nothing and takes no lock.`,
 }
 
 func runWhy(ctx context.Context, env *cli.Environment, o whyOptions) error {
-	p, err := startPreview(ctx, env, o.pipeline)
-	if err != nil {
-		return err
-	}
-	defer p.Close()
-	st, _, err := p.state(ctx, begin.ResumeAuto)
-	if err != nil {
-		return err
-	}
-	planned, err := p.plan(ctx, st)
-	if err != nil {
-		return err
-	}
-	steps, err := stepsNamed(planned, o.name)
-	if err != nil {
-		return err
-	}
-	var history why.History
-	if st != nil {
-		if _, err := p.setup.Store.Reader().Replay(st.PRD, history.Visit); err != nil {
-			return fmt.Errorf("read the journal of %s: %w", st.PRD, err)
-		}
-	}
-	session, status := p.session(st), state.Status("")
-	if st != nil {
-		status = st.Status
-	}
-	if len(steps) > 1 {
-		return p.printBlock(o, planned, session, &history, steps, status)
-	}
-	explained := why.Explain(planned, session, &history, steps[0])
-	addDifferences(ctx, p.setup, st, &explained)
-	next := whatNext(p.setup, session, planned, steps[0].Name)
-	report := info.NewWhyReport(env.CommandLine, planned.PRD, status, explained, next)
-	report.Running = session.Running
-	if o.json {
-		return show.JSON(env.Stdout, report)
-	}
-	return show.Why(env.Stdout, env.CommandLine, env.Now(), report, next)
-}
-
-// session returns what the explanation of a step needs to know of the session.
-func (p *preview) session(st *state.State) why.Session {
-	s := why.Session{State: st, Running: p.owner != nil && st != nil && st.RunningAt != nil}
-	if st == nil {
-		return s
-	}
-	if s.Running {
-		s.State = st.InRun(p.owner.Since)
-	} else {
-		s.State = st.CutOff()
-	}
-	if st.Pause != nil {
-		s.Paused = view.Waits(*st.Pause)
-	}
-	s.Needs = func(name string) []string {
-		w := p.setup.Pipeline.Workstream(name)
-		if w == nil {
-			return nil
-		}
-		return append(slices.Clone(w.Upstream), w.Answers...)
-	}
-	return s
-}
-
-// printBlock explains the instances of a block with for_each together.
-func (p *preview) printBlock(o whyOptions, planned *plan.Plan, session why.Session, history *why.History, steps []*plan.Step, status state.Status) error {
-	explained := make([]why.Explanation, len(steps))
-	for i, step := range steps {
-		explained[i] = why.Explain(planned, session, history, step)
-	}
-	next := []advice.Suggestion{
-		advice.Suggest("why "+planned.PRD+" "+text.ShellWord(explained[0].Name), "explains one of them"),
-		advice.Suggest("plan "+planned.PRD+" --resume", "shows the whole plan"),
-	}
-	report := info.NewWhyBlockReport(p.env.CommandLine, planned.PRD, status, o.name, explained, next)
-	if o.json {
-		return show.JSON(p.env.Stdout, report)
-	}
-	return show.WhyBlock(p.env.Stdout, p.env.CommandLine, report, next)
-}
-
-// stepsNamed returns the step that the user means, by the name of a workstream, the label of a gate,
-// or the name of a gate if there is only one with it; or the instances of the block that has the name.
-func stepsNamed(planned *plan.Plan, given string) ([]*plan.Step, error) {
-	var names, labels []string
-	var gate *plan.Step
-	var instances []*plan.Step
-	for i := range planned.Phases {
-		for j := range planned.Phases[i].Steps {
-			s := &planned.Phases[i].Steps[j]
-			if s.Name == given {
-				return []*plan.Step{s}, nil
-			}
-			names = append(names, s.Name)
-			if bare, _, _ := state.CutLabel(s.Name); s.Kind == plan.GateStep && bare == given {
-				gate, labels = s, append(labels, s.Name)
-			}
-			if block := view.Block(s.Name); s.Kind == plan.WorkstreamStep && block != s.Name {
-				names = append(names, block)
-				if block == given {
-					instances = append(instances, s)
-				}
-			}
-		}
-	}
-	if len(instances) > 0 {
-		return view.InNaturalOrder(instances, func(s *plan.Step) string { return s.Name }), nil
-	}
-	switch len(labels) {
-	case 1:
-		return []*plan.Step{gate}, nil
-	case 0:
-	default:
-		return nil, advice.With(advice.Usagef("%q is the name of several gates", given), "name one of "+text.Enumerate(quoted(labels)))
-	}
-	unknown := advice.Usagef("%s has no workstream or gate %q", planned.PRD, given)
-	if near := words.Nearest(given, names); near != "" {
-		return nil, advice.With(unknown, fmt.Sprintf("did you mean %s?", text.ShellWord(near)))
-	}
-	return nil, advice.With(unknown, fmt.Sprintf("`runner plan %s` lists them", planned.PRD))
-}
-
-func quoted(names []string) []string {
-	list := slices.Clone(names)
-	for i, name := range list {
-		list[i] = text.ShellWord(name)
-	}
-	return list
-}
-
-// addDifferences adds how files changed, as far as both versions are kept.
-func addDifferences(ctx context.Context, setup *load.Setup, st *state.State, e *why.Explanation) {
-	versions := compare.NewVersions(setup.Files, st)
-	add := func(c *why.Cause) {
-		for i := range c.Changes {
-			change := &c.Changes[i]
-			if change.Name == "" || change.Component != "inputs" && change.Component != "artifacts" {
-				continue
-			}
-			d, ok := versions.Difference(ctx, string(change.Name), change.Old, change.New)
-			switch {
-			case !ok:
-			case d.Note != "":
-				change.Difference = state.Text(d.Note)
-			default:
-				change.Added, change.Deleted, change.Difference = d.Added, d.Deleted, state.Text(setup.Masker.String(string(d.Text)))
-			}
-		}
-	}
-	e.Next.Causes(add)
-	if e.Last != nil {
-		e.Last.Cause.Causes(add)
-	}
-}
-
-// whatNext returns the commands that answer what a step waits for.
-func whatNext(setup *load.Setup, session why.Session, planned *plan.Plan, name string) []advice.Suggestion {
-	prd, word, st := planned.PRD, text.ShellWord(name), session.State
-	var list []advice.Suggestion
-	if st == nil {
-		return []advice.Suggestion{advice.Suggest(setup.Command(""), "runs it")}
-	}
-	if g := st.Gate(name); g != nil && info.Awaits(g) {
-		list = append(list, advice.Suggest("approve "+prd+" "+word+advice.InputFlags(g.Asks), "approves it"), advice.Suggest("reject "+prd+" "+word, "rejects it"))
-	}
-	w := st.Workstream(name)
+	e, err := inspect.Why(ctx, env, o.pipeline, o.name)
 	switch {
-	case w == nil:
-	case w.Status == state.Uncertain:
-		list = append(list, advice.Suggest("resolve "+prd+" "+word+" --done", "counts it as done"), advice.Suggest("resolve "+prd+" "+word+" --rerun", "lets it run again"))
-	case w.Status == state.Failed:
-		list = append(list, advice.Suggest("logs "+prd+" "+word, "shows its log"))
-	case w.Status == state.Running && session.Running:
-		list = append(list, advice.Suggest("logs "+prd+" "+word+" -f", "follows its log"))
+	case err != nil:
+		return err
+	case o.json && e.Block != nil:
+		return show.JSON(env.Stdout, e.Block)
+	case o.json:
+		return show.JSON(env.Stdout, e.Step)
+	case e.Block != nil:
+		return show.WhyBlock(env.Stdout, env.CommandLine, *e.Block, e.Next)
 	}
-	if session.Running {
-		return append(list, advice.Suggest("watch "+prd, "shows the run"))
-	}
-	return append(list, advice.Suggest("plan "+prd+" --resume", "shows the whole plan"))
+	return show.Why(env.Stdout, env.CommandLine, env.Now(), *e.Step, e.Next)
 }

@@ -1,6 +1,10 @@
 // Package graph draws the shape of a pipeline: phases, workstreams with their
 // dependencies, and gates. New returns a Graph, which is plain data, with the JSON form
-// that `runner graph --format json` prints. Each of the other forms is one file.
+// that `runner graph --format json` prints. Each of the other forms of text is one file.
+//
+// Layout lays a Graph out as a Picture, which WriteSVG draws, with the statuses of a session
+// if the caller has them. What a status means is not known here: a Mark is a sign and the
+// class of a colour.
 package graph
 
 import (

@@ -50,6 +50,12 @@ func TestDrawings(t *testing.T) {
 		"graph.txt": g.WriteText,
 		"graph.dot": g.WriteDOT,
 		"graph.mmd": g.WriteMermaid,
+		"graph.svg": func(w io.Writer) error { return g.Layout().WriteSVG(w, graph.Drawing{}) },
+		"marked.svg": func(w io.Writer) error {
+			marks := map[string]graph.Mark{"WS1": {Class: graph.ClassDone, Sign: "✓", Text: "completed"}, "lint (WS1)": {Class: graph.ClassFailed, Sign: "✗", Text: "failed"}}
+			link := func(name string) string { return "#" + name }
+			return g.Layout().WriteSVG(w, graph.Drawing{Mark: func(name string) graph.Mark { return marks[name] }, Link: link, Inside: true})
+		},
 		"graph.json": func(w io.Writer) error {
 			enc := json.NewEncoder(w)
 			enc.SetIndent("", "  ")
@@ -86,7 +92,7 @@ var update = flag.Bool("update", false, "write the files in testdata anew")
 func TestWriteErrors(t *testing.T) {
 	t.Parallel()
 	g := graph.New(sample())
-	for name, write := range map[string]func(io.Writer) error{"text": g.WriteText, "dot": g.WriteDOT, "mermaid": g.WriteMermaid} {
+	for name, write := range map[string]func(io.Writer) error{"text": g.WriteText, "dot": g.WriteDOT, "mermaid": g.WriteMermaid, "svg": func(w io.Writer) error { return g.Layout().WriteSVG(w, graph.Drawing{}) }} {
 		if err := write(fullDisk{}); err == nil {
 			t.Errorf("%s: no error from a writer that fails", name)
 		}

@@ -15,15 +15,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
-	"strings"
 	"time"
 
 	"prdrunner/checkpoint/state"
-	"prdrunner/checkpoint/store"
 	"prdrunner/runner"
 	"prdrunner/runner/view"
 )
@@ -39,6 +35,7 @@ const (
 	Summary Kind = "summary"
 	Result  Kind = "result"
 	Exports Kind = "exports" // the result for a shell
+	Page    Kind = "html"    // a page about a session, which no sink writes
 )
 
 // Options say what a sink needs besides the events.
@@ -59,20 +56,6 @@ type Options struct {
 	Stream bool
 }
 
-// ForeignError is something at a path that was not written by a sink of that kind, and would be replaced.
-type ForeignError struct {
-	Kind Kind
-	Path string
-	Is   string // what it is: "a directory"; "": a file
-}
-
-func (e *ForeignError) Error() string {
-	if e.Is != "" {
-		return fmt.Sprintf("%s is %s, and no file", e.Path, e.Is)
-	}
-	return fmt.Sprintf("%s exists, and is no %s file that Runner wrote", e.Path, e.Kind)
-}
-
 // form is how a kind is written.
 type form struct {
 	opening string // the beginning of every file of the kind
@@ -91,6 +74,8 @@ func forms(k Kind) form {
 		return form{resultOpening, writeResult}
 	case Exports:
 		return form{exportsOpening, writeExports}
+	case Page:
+		return form{opening: PageOpening}
 	case Events:
 	}
 	return form{opening: `{"format_version":"`}
@@ -128,46 +113,6 @@ func Hand(k Kind, o Options, to func(e runner.Ending, text []byte) error) view.V
 	r := &report{kind: k, form: forms(k), o: o}
 	r.put = func(text []byte) error { return to(r.account.ending, text) }
 	return r
-}
-
-// checkReplaced returns a *ForeignError for a file that does not begin as one of the kind.
-func checkReplaced(k Kind, path, opening string) error {
-	info, err := os.Stat(path)
-	link, _ := os.Lstat(path)
-	switch {
-	case isStream(path):
-		return &ForeignError{k, path, "a place for streams"}
-	case errors.Is(err, fs.ErrNotExist) && link != nil: // what such a link names can't be told
-		return &ForeignError{k, path, "a link to something that does not exist"}
-	case errors.Is(err, fs.ErrNotExist):
-		return nil
-	case err != nil:
-		return fmt.Errorf("write %s: %w", path, err)
-	case info.IsDir():
-		return &ForeignError{k, path, "a directory"}
-	case !info.Mode().IsRegular(): // one that nobody reads would hold up the run
-		return &ForeignError{k, path, "a pipe or a device"}
-	}
-	f, err := os.Open(path)
-	if err != nil {
-		return fmt.Errorf("write %s: %w", path, err)
-	}
-	defer func() { _ = f.Close() }()
-	begins := make([]byte, len(opening))
-	n, err := io.ReadFull(f, begins)
-	switch {
-	case n == 0 && errors.Is(err, io.EOF), err == nil && string(begins) == opening:
-		return nil
-	case err != nil && !errors.Is(err, io.ErrUnexpectedEOF):
-		return fmt.Errorf("write %s: %w", path, err)
-	}
-	return &ForeignError{Kind: k, Path: path}
-}
-
-// isStream reports whether a path names a stream of a process, such as /dev/stdout, whichever
-// file is behind it.
-func isStream(path string) bool {
-	return slices.Contains([]string{"/dev/stdin", "/dev/stdout", "/dev/stderr"}, path) || strings.HasPrefix(path, "/dev/fd/") || strings.HasPrefix(path, "/proc/")
 }
 
 // report is a sink that writes its file when the run has ended. Until then the file says that the
@@ -248,62 +193,6 @@ func (r *report) Err() error { return r.err }
 
 // Close implements view.View.
 func (r *report) Close() {}
-
-// makeDirectory makes the directory of a file that is about to be written.
-func makeDirectory(path string) error {
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		return fmt.Errorf("write %s: %w", path, err)
-	}
-	return nil
-}
-
-// replace writes a file, whole or not at all.
-func replace(path string, data []byte) error {
-	if err := makeDirectory(path); err != nil {
-		return err
-	}
-	temp, err := os.OpenFile(store.TempName(path), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
-	if err != nil {
-		return fmt.Errorf("write %s: %w", path, err)
-	}
-	_, err = temp.Write(data)
-	if closed := temp.Close(); err == nil {
-		err = closed
-	}
-	if err == nil {
-		err = os.Rename(temp.Name(), path)
-	}
-	if err != nil {
-		_ = os.Remove(temp.Name())
-		return fmt.Errorf("write %s: %w", path, err)
-	}
-	return nil
-}
-
-// appendTo adds lines to the end of a file. A last line without an end is ended first.
-func appendTo(path string, data []byte) error {
-	if err := makeDirectory(path); err != nil {
-		return err
-	}
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o644)
-	if err != nil {
-		return fmt.Errorf("write %s: %w", path, err)
-	}
-	var last [1]byte
-	if info, statErr := f.Stat(); statErr == nil && info.Size() > 0 {
-		if _, err := f.ReadAt(last[:], info.Size()-1); err == nil && last[0] != '\n' {
-			data = append([]byte("\n"), data...)
-		}
-	}
-	_, err = f.Write(data)
-	if closed := f.Close(); err == nil {
-		err = closed
-	}
-	if err != nil {
-		return fmt.Errorf("write %s: %w", path, err)
-	}
-	return nil
-}
 
 // events is a sink that writes each event when it is durable.
 type events struct {

@@ -101,6 +101,16 @@ func Explain(planned *plan.Plan, session Session, history *History, step *plan.S
 	return e
 }
 
+// Last returns the last run of a step that is on record and stands, nil if there is none.
+func (h *History) Last(name string) *Run {
+	run, back := h.last(name)
+	if run == nil || back {
+		return nil
+	}
+	x := explainer{history: h}
+	return &Run{At: run.at, EndedAt: run.endedAt, Attempt: run.attempt, Asked: run.asked, Seq: run.seq, Ended: run.ended, Cause: x.past(name, run, newTold())}
+}
+
 // approvalsBefore returns the gates of the phases before a step that wait for an approval. No step
 // of a later phase runs before it is given.
 func approvalsBefore(planned *plan.Plan, name string) (gates []string) {

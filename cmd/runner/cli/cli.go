@@ -110,6 +110,27 @@ func ThisProcess() *Environment {
 	return e
 }
 
+// Aside returns an environment like this one, for another command line in this process. It is no terminal, and what is
+// printed goes to w.
+func (e *Environment) Aside(w io.Writer, args ...string) *Environment {
+	return &Environment{
+		Version: e.Version, Args: args, Environ: e.Environ, Stdin: strings.NewReader(""), Stdout: show.NewScreen(w), Stderr: show.NewScreen(w), Now: e.Now,
+		IsTerminal: func(any) bool { return false }, Executable: e.Executable, Abs: e.Abs, CommandLine: e.CommandLine, flagSet: e.flagSet, Running: e.Running, TypedIn: e.TypedIn,
+	}
+}
+
+// GlobalFlags returns the flags of this command line that choose the workspace and the configuration.
+func (e *Environment) GlobalFlags() []string {
+	var flags []string
+	if e.DirFlag != "" {
+		flags = append(flags, "-C="+e.DirFlag)
+	}
+	if e.ConfigFlag != "" {
+		flags = append(flags, "--config="+e.ConfigFlag)
+	}
+	return flags
+}
+
 // Warn records a warning. Warnings are printed after the result of the command, which
 // matters more.
 func (e *Environment) Warn(err error) {

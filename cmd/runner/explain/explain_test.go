@@ -162,7 +162,7 @@ func columns(t *testing.T) (names []string) {
 			t.Fatal(err)
 		}
 		text := string(src)
-		for _, pattern := range []string{`cells\(("[A-Z ]{2,}"(?:, "[A-Z ]{2,}")*)\)`, `\{(Text: "[A-Z ]{2,}")\}`, `\.add(?:In\(.*?, |\()("[A-Z][^"]*")`, `Fact\{((?:\{|fact\()"[A-Z].*)\}`} {
+		for _, pattern := range []string{`cells\(("[A-Z ]{2,}"(?:, "[A-Z ]{2,}")*)\)`, `\{(Text: "[A-Z ]{2,}")\}`, `\.add(?:In\(.*?, |\()("[A-Z][^"]*")`, `Fact\{((?:\{|fact\(|factIn\([^"]*)"[A-Z].*)\}`} {
 			for _, found := range regexp.MustCompile(pattern).FindAllStringSubmatch(text, -1) {
 				for _, name := range regexp.MustCompile(`"([A-Z][^"]+)"`).FindAllStringSubmatch(found[1], -1) {
 					names = append(names, name[1])

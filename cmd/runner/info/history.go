@@ -62,8 +62,8 @@ func newDurationReport(d history.Duration) DurationReport {
 // PastSession is a session for a history.
 type PastSession struct {
 	reader.StoredSession
-	Times history.Times
-	Owned bool // a process runs it
+	Timeline history.Timeline
+	Owned    bool // a process runs it
 }
 
 // NewHistoryReport returns the history of sessions, the oldest first.
@@ -80,7 +80,7 @@ func NewHistoryReport(cmdline advice.CommandLine, now time.Time, prd string, ses
 		}
 		r.Title = st.Title
 		s.setState(st, now, past.Owned)
-		took := past.Times.Durations(st)
+		took := past.Timeline.Durations(st)
 		for _, d := range took {
 			s.Durations = append(s.Durations, newDurationReport(d))
 		}

@@ -1,12 +1,14 @@
 package info
 
 import (
+	"fmt"
 	"time"
 
 	"prdrunner/checkpoint/disk"
 	"prdrunner/checkpoint/reader"
 	"prdrunner/checkpoint/state"
 	"prdrunner/cmd/runner/advice"
+	"prdrunner/runner/view"
 )
 
 // ListReport is what `checkpoint list --json` prints.
@@ -76,4 +78,39 @@ func NewListReport(cmdline advice.CommandLine, sessions []reader.StoredSession) 
 		list.Session = list.Sessions[0].Session
 	}
 	return list
+}
+
+// CheckpointStatus returns the status of a checkpoint in a list, and its style.
+func CheckpointStatus(c *state.CheckpointRef, current bool) (string, view.Style) {
+	status, style := "✓", view.Green
+	switch {
+	case c.Damage != nil:
+		status, style = "✗ "+string(view.Damaged), view.Red
+	case c.InvalidatedBy != "":
+		status, style = "✗ "+string(view.Discarded), view.Dim
+	case current:
+		status = "← " + string(view.Current)
+	}
+	switch {
+	case c.Uncaptured:
+		status += ", " + string(view.NotCaptured)
+	case c.Capture != nil && c.Behind > 0:
+		status += fmt.Sprintf(", files %d %s", c.Behind, view.Behind)
+	}
+	if c.Pinned {
+		status += ", " + string(view.Pinned)
+	}
+	return status, style
+}
+
+// DescribeRollback says what a rollback took back, and why.
+func DescribeRollback(r state.RollbackRecord) string {
+	text := fmt.Sprintf("step %d → %d, %s", r.FromStep, r.ToStep, r.To)
+	if r.Scope != state.RollbackAll {
+		text += fmt.Sprintf(", %s only", r.Scope)
+	}
+	if r.Reason != "" {
+		text += ": " + string(r.Reason)
+	}
+	return text
 }

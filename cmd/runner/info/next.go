@@ -28,6 +28,9 @@ func RejectCommand(prd, gate string) string {
 	return "reject " + prd + " " + text.ShellWord(gate) + " -m REASON"
 }
 
+// LogsCommand returns the command that prints the log of a step.
+func LogsCommand(prd, step string) string { return "logs " + prd + " " + text.ShellWord(step) }
+
 // CallAgain makes the status of a called pipeline, which is not complete, suggest to call it again.
 // Its first caller is complete nevertheless, so that resuming it does nothing by itself.
 // workstream is the one of the first caller.
@@ -101,7 +104,7 @@ const mostLogs = 5
 // logsOfFailures returns the commands that show the logs of what failed.
 func (s SessionStatus) logsOfFailures(cmdline advice.CommandLine) []string {
 	var names []string
-	for _, e := range s.failures() {
+	for _, e := range s.Failures() {
 		if e.Log != "" && e.Workstream != "" {
 			if name := cmp.Or(s.failedService(e), e.Gate, e.Workstream); !slices.Contains(names, name) {
 				names = append(names, name)
@@ -113,7 +116,7 @@ func (s SessionStatus) logsOfFailures(cmdline advice.CommandLine) []string {
 		if i == mostLogs {
 			return append(commands, cmdline.Command("status "+s.PRD+" --failed"))
 		}
-		commands = append(commands, cmdline.Command("logs "+s.PRD+" "+text.ShellWord(name)))
+		commands = append(commands, cmdline.Command(LogsCommand(s.PRD, name)))
 	}
 	return commands
 }

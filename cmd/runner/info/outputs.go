@@ -91,6 +91,9 @@ func typeOf(v any) string {
 	return "string"
 }
 
+// ShownValue returns a value that is on record in one line.
+func ShownValue(value any) string { return outputValue(typeOf(value), value).Shown() }
+
 // Names returns the names of the outputs, and then those of the metrics as in RUNNER_OUTPUT, in natural order.
 func (o WorkstreamOutputs) Names() []string {
 	names := slices.SortedFunc(maps.Keys(o.Outputs), view.CompareNatural)

@@ -27,13 +27,13 @@ func (l *factList) addIn(style view.Style, name, value string) {
 	}
 }
 
-// Facts returns what is to be known of the session besides its workstreams. allFailures has it name
-// all failures, not only the first ones.
-func (s SessionStatus) Facts(cmdline advice.CommandLine, now time.Time, allFailures bool) []Fact {
+// Facts returns what is to be known of the session besides its status and its workstreams. It names some failures, all for -1, and
+// counts the others; for 0 it leaves failures out.
+func (s SessionStatus) Facts(cmdline advice.CommandLine, now time.Time, failures int) []Fact {
 	var l factList
 	s.addSession(&l, now)
 	s.addRunning(&l, now)
-	s.addStopped(&l, cmdline, allFailures)
+	s.addStopped(&l, cmdline, failures)
 	s.addLedgers(&l)
 	if c := s.LastCheckpoint; c != nil {
 		l.add("Last checkpoint", fmt.Sprintf("%s (%s, %s)", c.ID, c.Trigger, view.Ago(now, c.CreatedAt)))
@@ -44,7 +44,6 @@ func (s SessionStatus) Facts(cmdline advice.CommandLine, now time.Time, allFailu
 
 // addSession adds which session it is, and how far it has come.
 func (s SessionStatus) addSession(l *factList, now time.Time) {
-	l.addIn(s.Style(), "Status", s.StatusText())
 	if s.Session == "" {
 		return
 	}
@@ -98,13 +97,11 @@ func (s SessionStatus) addRunning(l *factList, now time.Time) {
 }
 
 // addStopped adds what failed, and why the session waits.
-func (s SessionStatus) addStopped(l *factList, cmdline advice.CommandLine, allFailures bool) {
-	most := MostFailures
-	if allFailures {
-		most = -1
-	}
-	for _, failure := range s.FailureLines(cmdline, most) {
-		l.addIn(view.Red, "Error", failure)
+func (s SessionStatus) addStopped(l *factList, cmdline advice.CommandLine, failures int) {
+	if failures != 0 {
+		for _, failure := range s.failureLines(cmdline, failures) {
+			l.addIn(view.Red, "Error", failure)
+		}
 	}
 	for _, f := range state.AllowedFailures(s.Phases) {
 		l.addIn(view.Yellow, "Failed, allowed", view.Summary(f))

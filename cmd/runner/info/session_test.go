@@ -93,7 +93,7 @@ func TestStatusNamesEveryFailure(t *testing.T) {
 	}, Gates: []*state.Gate{{Status: state.Failed, Error: failure("one", "sign-off (one)")}, {Status: state.Passed, Error: failure("one", "old")}}}
 	st := &state.State{Status: state.StatusFailed, Error: failure("WS2", ""), Phases: []*state.Phase{phase}}
 	told := func() []string {
-		return NewSessionStatus(advice.CommandLine{}, time.Time{}, "PRD-009", &checkpoint.Snapshot{Current: reader.Current{State: st}}).FailureLines(advice.CommandLine{}, MostFailures)
+		return NewSessionStatus(advice.CommandLine{}, time.Time{}, "PRD-009", &checkpoint.Snapshot{Current: reader.Current{State: st}}).failureLines(advice.CommandLine{}, 10)
 	}
 	if diff := cmp.Diff([]string{"WS2: no", "WS1: no", "lint (WS4): no", "sign-off (one): no"}, told()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

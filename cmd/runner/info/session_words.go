@@ -92,8 +92,8 @@ func (q WaitingGate) Describe(now time.Time) string {
 	return strings.Join(parts, ", ")
 }
 
-// failures returns all failures, each once: first the one that ended the session.
-func (s SessionStatus) failures() []*state.Failure {
+// Failures returns all failures, each once: first the one that ended the session.
+func (s SessionStatus) Failures() []*state.Failure {
 	var all []*state.Failure
 	seen := map[string]bool{}
 	add := func(f *state.Failure) {
@@ -118,15 +118,12 @@ func (s SessionStatus) failures() []*state.Failure {
 	return all
 }
 
-// MostFailures is how many failures are shown above the table, unless only failures are asked for.
-const MostFailures = 10
-
-// FailureLines returns a line for each failure.
-func (s SessionStatus) FailureLines(cmdline advice.CommandLine, most int) []string {
+// failureLines returns a line for each failure.
+func (s SessionStatus) failureLines(cmdline advice.CommandLine, most int) []string {
 	var lines []string
-	for i, f := range s.failures() {
+	for i, f := range s.Failures() {
 		if i == most {
-			return append(lines, fmt.Sprintf("and %d more; `%s` lists them", len(s.failures())-most, cmdline.Command("status "+s.PRD+" --failed")))
+			return append(lines, fmt.Sprintf("and %d more; `%s` lists them", len(s.Failures())-most, cmdline.Command("status "+s.PRD+" --failed")))
 		}
 		lines = append(lines, view.Summary(*f))
 	}
@@ -237,7 +234,7 @@ func IterationOf(p *state.Phase) string {
 	return fmt.Sprintf(", iteration %d of at most %d", p.Iteration.Index, p.Iteration.Max)
 }
 
-// Describe returns the status of a workstream, and its style. An outdated one names the reason.
+// DescribeWorkstream returns the status of a workstream, and its style. An outdated one names the reason.
 func (s SessionStatus) DescribeWorkstream(w *state.Workstream) (string, view.Style) {
 	if why := s.Outdated[w.Name]; why != "" {
 		return fmt.Sprintf("%s, %s: %s", w.Status, view.Outdated, why), view.Yellow

@@ -10,9 +10,9 @@ import (
 	"prdrunner/runner"
 )
 
-// AddPipeline completes what is known of a run of a session with its pipeline, where recordedPipeline knows that.
+// AddPipeline completes what is known of a run of a session with its pipeline, where RecordedPipeline knows that.
 func AddPipeline(env *cli.Environment, st *state.State, variables map[string]string, b *runner.Beginning) {
-	p := recordedPipeline(env, st, variables)
+	p := RecordedPipeline(env, st, variables)
 	if p == nil {
 		return
 	}
@@ -24,10 +24,10 @@ func AddPipeline(env *cli.Environment, st *state.State, variables map[string]str
 	}
 }
 
-// recordedPipeline returns the pipeline that a run of a session was given, with the values of variables that the run
+// RecordedPipeline returns the pipeline that a run of a session was given, with the values of variables that the run
 // has on record. It returns nil if that is not what the files in the workspace say now, or if it can't be known: the
 // value of a variable is secret, or another pipeline calls this one.
-func recordedPipeline(env *cli.Environment, st *state.State, variables map[string]string) *pipeline.Pipeline {
+func RecordedPipeline(env *cli.Environment, st *state.State, variables map[string]string) *pipeline.Pipeline {
 	cfg, err := env.LoadConfig()
 	file := SessionFile(env, st)
 	if err != nil || file == "" || st.Caller != nil {

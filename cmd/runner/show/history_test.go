@@ -26,7 +26,7 @@ func TestHistory(t *testing.T) {
 			}}},
 		}
 		s := info.PastSession{StoredSession: reader.StoredSession{PRD: "PRD-009", Place: disk.PlaceHistory, Dir: "/ws/.runner/history/" + id, State: st}}
-		s.Times = history.Times{}
+		s.Timeline = history.Timeline{}
 		if change != nil {
 			change(st, &s)
 		}

@@ -117,39 +117,12 @@ func writeCheckpointTable(p *page, cmdline advice.CommandLine, at reader.StoredS
 
 // checkpointRow returns the row of a checkpoint.
 func checkpointRow(now time.Time, name string, c *state.CheckpointRef, spent, current bool) []view.Cell {
-	status := listStatus(c, current)
-	style := styleOfMark(status)
-	if c.InvalidatedBy != "" && c.Damage == nil {
-		style = view.Dim
-	}
+	status, style := info.CheckpointStatus(c, current)
 	row := []view.Cell{{Text: name}, {Text: c.ID}, {Text: stepLabel(c)}, {Text: string(c.Trigger)}, {Text: view.Ago(now, c.CreatedAt)}, {Text: changed(c)}}
 	if spent {
 		row = append(row, view.Cell{Text: cmp.Or(c.Spent.String(), "-")})
 	}
 	return append(row, view.Cell{Text: status, Style: style})
-}
-
-// listStatus returns the status of a checkpoint in a list.
-func listStatus(c *state.CheckpointRef, current bool) string {
-	status := "✓"
-	switch {
-	case c.Damage != nil:
-		status = "✗ " + string(view.Damaged)
-	case c.InvalidatedBy != "":
-		status = "✗ " + string(view.Discarded)
-	case current:
-		status = "← " + string(view.Current)
-	}
-	switch {
-	case c.Uncaptured:
-		status += ", " + string(view.NotCaptured)
-	case c.Capture != nil && c.Behind > 0:
-		status += fmt.Sprintf(", files %d %s", c.Behind, view.Behind)
-	}
-	if c.Pinned {
-		status += ", " + string(view.Pinned)
-	}
-	return status
 }
 
 // changed returns how many files the step created and modified.
@@ -165,13 +138,7 @@ func writeRollbackHistory(p *page, st *state.State) {
 		p.heading("Rollbacks")
 	}
 	for _, r := range st.Rollbacks {
-		p.Printf("- %s: step %d → %d, %s", r.At.UTC().Format(time.DateTime), r.FromStep, r.ToStep, r.To)
-		if r.Scope != state.RollbackAll {
-			p.Printf(", %s only", r.Scope)
-		}
-		if r.Reason != "" {
-			p.Printf(": %s", r.Reason)
-		}
+		p.Printf("- %s: %s", r.At.UTC().Format(time.DateTime), info.DescribeRollback(r))
 		if r.Error != "" {
 			p.Printf(" (%s)", p.Paint(view.Red, "failed: "+string(r.Error)))
 		}

@@ -22,7 +22,7 @@ func TestSessionDiff(t *testing.T) {
 			return &state.Workstream{Name: name, Status: state.Completed, WorkSeq: 1, Attempts: 1, DurationMS: ms, Outputs: outputs}
 		}
 		st.Phases = []*state.Phase{{Name: "one", Status: state.Completed, Workstreams: []*state.Workstream{work("tests", ms), work("lint", 50), work("service[10]", 5), work("service[2]", 5)}}}
-		return info.PastSession{StoredSession: reader.StoredSession{PRD: "PRD-009", Place: disk.PlaceHistory, Dir: "/ws/.runner/" + id, State: st}, Times: history.Times{}}
+		return info.PastSession{StoredSession: reader.StoredSession{PRD: "PRD-009", Place: disk.PlaceHistory, Dir: "/ws/.runner/" + id, State: st}, Timeline: history.Timeline{}}
 	}
 	a := session("aaaaaaaa-1", 1, state.StatusFailed, 4000, map[string]state.Text{"url": "http://a"})
 	b := session("bbbbbbbb-1", 9, state.StatusComplete, 8000, map[string]state.Text{"url": "b\x1b[2J\nnext"})

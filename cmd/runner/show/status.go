@@ -25,6 +25,14 @@ type StatusOptions struct {
 	Phase   string // list only this phase; "": all
 }
 
+// mostFailures returns how many failures are named above the table: all, if only failures are asked for.
+func (o StatusOptions) mostFailures() int {
+	if o.Failed {
+		return -1
+	}
+	return 10
+}
+
 // folding says which rows of a table are only counted.
 type folding int
 
@@ -53,7 +61,8 @@ func Status(w io.Writer, cmdline advice.CommandLine, s info.SessionStatus, o Sta
 func statusPage(w io.Writer, cmdline advice.CommandLine, s info.SessionStatus, o StatusOptions, fold folding) *page {
 	p := newPage(w)
 	p.title("", view.Named(s.PRD, s.Title))
-	p.facts(s.Facts(cmdline, o.Now, o.Failed)...)
+	facts := []info.Fact{factIn(s.Style(), "Status", s.StatusText())}
+	p.facts(append(facts, s.Facts(cmdline, o.Now, o.mostFailures())...)...)
 	if len(s.Phases) > 0 {
 		p.Printf("\n")
 		writeStatusTable(p, cmdline, s, o, fold)

@@ -1,4 +1,4 @@
-package main
+package inspect
 
 import (
 	"context"
@@ -17,17 +17,17 @@ import (
 	"prdrunner/runner/plan"
 )
 
-// preview is what a command plans from that builds nothing: plan and why.
-type preview struct {
-	env     *cli.Environment
-	setup   *load.Setup
+// Preview is what a command plans from that builds nothing: plan and why.
+type Preview struct {
+	Env     *cli.Environment
+	Setup   *load.Setup
+	Options runner.Options
+	owner   *disk.Holder // the process that runs the session now, nil if none does; State finds it
 	early   *load.EarlySession
-	options runner.Options
-	owner   *disk.Holder // the process that runs the session now, nil if none does; state finds it
 }
 
-// startPreview reads the pipeline and begins to read the session. The caller must close the preview.
-func startPreview(ctx context.Context, env *cli.Environment, ref load.PipelineRef) (*preview, error) {
+// StartPreview reads the pipeline and begins to read the session. The caller must close the preview.
+func StartPreview(ctx context.Context, env *cli.Environment, ref load.PipelineRef) (*Preview, error) {
 	cfg, err := env.LoadConfig()
 	if err != nil {
 		return nil, err
@@ -38,36 +38,36 @@ func startPreview(ctx context.Context, env *cli.Environment, ref load.PipelineRe
 		early.Wait()
 		return nil, err
 	}
-	return &preview{env: env, setup: setup, early: early, options: setup.ReadOptions(env)}, nil
+	return &Preview{Env: env, Setup: setup, early: early, Options: setup.ReadOptions(env)}, nil
 }
 
-// Close ends what startPreview began.
-func (p *preview) Close() {
-	p.setup.Close()
+// Close ends what StartPreview began.
+func (p *Preview) Close() {
+	p.Setup.Close()
 	p.early.Wait()
 }
 
-// plan plans a build that continues a state, or begins a session if that is nil.
-func (p *preview) plan(ctx context.Context, st *state.State) (*plan.Plan, error) {
-	planned, err := runner.Preview(ctx, p.options, st)
+// Plan plans a build that continues a state, or begins a session if that is nil.
+func (p *Preview) Plan(ctx context.Context, st *state.State) (*plan.Plan, error) {
+	planned, err := runner.Preview(ctx, p.Options, st)
 	if err != nil {
-		return nil, begin.Explain(p.env, st, p.setup.Pipeline.ID, p.setup.Command, err)
+		return nil, begin.Explain(p.Env, st, p.Setup.Pipeline.ID, p.Setup.Command, err)
 	}
 	return planned, nil
 }
 
-// sayRunning says that the session runs now, which a plan does not reckon with.
-func (p *preview) sayRunning() {
+// SayRunning says that the session runs now, which a plan does not reckon with.
+func (p *Preview) SayRunning() {
 	if h := p.owner; h != nil {
-		fmt.Fprintf(p.env.Stderr, "%s is running now (host %s, pid %d); this plan assumes that it stops now.\n", p.setup.Pipeline.ID, h.Host, h.PID)
+		fmt.Fprintf(p.Env.Stderr, "%s is running now (host %s, pid %d); this plan assumes that it stops now.\n", p.Setup.Pipeline.ID, h.Host, h.PID)
 	}
 }
 
-// state returns the state that a plan continues: nil without --resume. follows is the
-// session that the planned new session would follow. state puts a document written by
+// State returns the state that a plan continues: nil without --resume. follows is the
+// session that the planned new session would follow. State puts a document written by
 // hand and an archived complete session into the options, as a build does.
-func (p *preview) state(ctx context.Context, resume string) (st, follows *state.State, err error) {
-	env, setup, o := p.env, p.setup, &p.options
+func (p *Preview) State(ctx context.Context, resume string) (st, follows *state.State, err error) {
+	env, setup, o := p.Env, p.Setup, &p.Options
 	prd := o.Pipeline.ID
 	snap, err := p.early.Load(o.Store, prd)
 	if errors.Is(err, checkpoint.ErrNoSession) {

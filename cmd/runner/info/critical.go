@@ -1,0 +1,68 @@
+package info
+
+import (
+	"slices"
+	"time"
+
+	"prdrunner/checkpoint/history"
+	"prdrunner/checkpoint/state"
+	"prdrunner/pipeline/graph"
+)
+
+// CriticalPath returns the workstreams that decided how long the last run of a session took, the first one
+// first: it begins with the one that ended last, and goes back to the one of those before it that ended last.
+// What comes before a workstream is what it needs and, for the first ones of a phase, the phase before.
+func CriticalPath(t history.Timeline, g *graph.Graph) []string {
+	if len(t.Runs) == 0 || g == nil {
+		return nil
+	}
+	c := critical{ended: map[string]time.Time{}, began: map[string]time.Time{}}
+	run := t.Runs[len(t.Runs)-1]
+	for _, a := range t.Attempts {
+		if a.From.Before(run.From) || a.To.IsZero() {
+			continue
+		}
+		name := a.Name
+		if _, owner, gate := state.CutLabel(name); gate {
+			name = owner
+		}
+		if c.began[name].IsZero() {
+			c.began[name] = a.From
+		}
+		c.ended[name] = a.To
+	}
+	needs, before := map[string][]string{}, []string(nil)
+	var all []string
+	for _, p := range g.Phases {
+		var names []string
+		for _, w := range p.Workstreams {
+			names = append(names, w.Name)
+			needs[w.Name] = slices.Concat(w.DependsOn, w.Uses, before)
+		}
+		all = append(all, names...)
+		if slices.ContainsFunc(names, c.ran) {
+			before = names
+		}
+	}
+	var path []string
+	for next := c.last(all); next != ""; next = c.last(needs[next]) {
+		path = append(path, next)
+	}
+	slices.Reverse(path)
+	return path
+}
+
+// critical knows when workstreams, with their gates, began and ended in a run.
+type critical struct{ began, ended map[string]time.Time }
+
+func (c critical) ran(name string) bool { return !c.ended[name].IsZero() }
+
+// last returns the one of some workstreams that ended last in the run, "" if none ran.
+func (c critical) last(names []string) (last string) {
+	for _, name := range names {
+		if c.ran(name) && (last == "" || c.ended[name].After(c.ended[last])) {
+			last = name
+		}
+	}
+	return last
+}

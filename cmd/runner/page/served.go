@@ -1,0 +1,232 @@
+package page
+
+import (
+	"fmt"
+	"html/template"
+	"io"
+	"io/fs"
+	"net/url"
+	"strings"
+
+	"prdrunner/checkpoint/state"
+	"prdrunner/cmd/runner/advice"
+	"prdrunner/cmd/runner/info"
+	"prdrunner/pipeline/graph"
+)
+
+// Server writes the pages of `runner serve`. NewServer returns one.
+type Server struct {
+	CommandLine advice.CommandLine
+	Version     string
+	ReadOnly    bool // no page has a form that changes something
+
+	templates *template.Template
+}
+
+// NewServer returns a writer of pages.
+func NewServer(cmdline advice.CommandLine, version string, readOnly bool) (*Server, error) {
+	t, err := template.ParseFS(files, "templates/*.html")
+	if err != nil {
+		return nil, fmt.Errorf("parse the templates: %w", err)
+	}
+	return &Server{cmdline, version, readOnly, t}, nil
+}
+
+// Static returns the files that the pages refer to, by their path below /static/.
+func Static(name string) (data []byte, contentType string, ok bool) {
+	switch name {
+	case "graph.css":
+		return []byte(graph.Style), "text/css; charset=utf-8", true
+	case "page.css":
+		contentType = "text/css; charset=utf-8"
+	case "page.js", "report.js":
+		contentType = "text/javascript; charset=utf-8"
+	default:
+		return nil, "", false
+	}
+	data, err := fs.ReadFile(files, "static/"+name)
+	return data, contentType, err == nil
+}
+
+// PathOf returns the path of the page of a PRD, or of something below it.
+func PathOf(prd string, below ...string) string {
+	path := "/prd/" + url.PathEscape(prd)
+	for _, part := range below {
+		path += "/" + url.PathEscape(part)
+	}
+	return path
+}
+
+// frame is what every page needs.
+type frame struct {
+	Heading string
+	Version string
+	PRD     string // "": the page is about no single one
+	Live    string // where the page finds out what has changed; "": it does not change
+	Body    any
+}
+
+func (s *Server) write(w io.Writer, name string, f frame) error {
+	f.Version = s.Version
+	return execute(w, s.templates, name, f)
+}
+
+// Home writes the list of all PRDs.
+func (s *Server) Home(w io.Writer, list []info.SessionStatus) error {
+	var rows []homeRow
+	for _, st := range list {
+		r := homeRow{PRD: st.PRD, Path: PathOf(st.PRD), Title: st.Title, Mark: graph.Mark{Class: info.ClassOf(st.Style()), Text: st.StatusText()}, Phase: st.PhaseReached(), Done: st.Counts.String()}
+		if st.Damaged != "" {
+			r = homeRow{PRD: st.PRD, Path: PathOf(st.PRD), Title: string(st.Damaged), Mark: graph.Mark{Class: graph.ClassFailed, Text: "damaged"}}
+		}
+		if !st.UpdatedAt.IsZero() {
+			r.Updated = st.UpdatedAt.UTC().Format("2006-01-02 15:04:05")
+		}
+		rows = append(rows, r)
+	}
+	return s.write(w, "home.html", frame{Heading: "Runner", Body: rows})
+}
+
+type homeRow struct {
+	PRD, Path, Title, Phase, Done, Updated string
+	Mark                                   graph.Mark
+}
+
+// Session writes the page of a session. secret goes into its forms.
+func (s *Server) Session(w io.Writer, o *info.Overview, secret string) error {
+	shown, err := s.session(o, secret)
+	if err != nil {
+		return err
+	}
+	return s.write(w, "served.html", frame{Heading: headingOf(o.Status.PRD, o.Status.Title), PRD: o.Status.PRD, Live: PathOf(o.Status.PRD, "events"), Body: shown})
+}
+
+func headingOf(prd, title string) string {
+	if title == "" {
+		return prd
+	}
+	return prd + ": " + title
+}
+
+// session returns what the templates need of a session, with links and forms.
+func (s *Server) session(o *info.Overview, secret string) (*session, error) {
+	shown, err := newSession(s.CommandLine, o)
+	if err != nil {
+		return nil, err
+	}
+	prd := o.Status.PRD
+	for i := range shown.Phases {
+		for k := range shown.Phases[i].Groups {
+			rows := shown.Phases[i].Groups[k].Rows
+			for n := range rows {
+				rows[n].Link = PathOf(prd, "step", rows[n].Name)
+			}
+		}
+	}
+	for i := range shown.Checkpoints {
+		shown.Checkpoints[i].Link = PathOf(prd, "checkpoint", shown.Checkpoints[i].ID)
+	}
+	if s.ReadOnly {
+		return shown, nil
+	}
+	if o.Status.Owner != nil && o.Status.Requested == nil {
+		shown.Pause = &Form{Action: PathOf(prd, "pause"), Secret: secret, Button: "Pause", Text: "Reason"}
+	}
+	for i, q := range o.Status.Waiting {
+		shown.Waiting[i].Form = newAnswer(PathOf(prd, "answer"), secret, q.Gate, q.Inputs)
+	}
+	return shown, nil
+}
+
+// Part is a part of the page of a session that is replaced when it has changed.
+type Part struct{ ID, HTML string }
+
+// Parts returns the parts of the page of a session, in their order.
+func (s *Server) Parts(o *info.Overview, secret string) ([]Part, error) {
+	shown, err := s.session(o, secret)
+	if err != nil {
+		return nil, err
+	}
+	var parts []Part
+	add := func(name, id string, data any) {
+		var b strings.Builder
+		if failed := execute(&b, s.templates, name, data); failed != nil && err == nil {
+			err = failed
+		}
+		parts = append(parts, Part{id, b.String()})
+	}
+	for _, name := range []string{"result", "nav", "about", "waiting", "failures", "span"} {
+		add(name, name, shown)
+	}
+	for _, p := range shown.Phases {
+		add("phase", p.ID, p)
+		for _, g := range p.Groups {
+			if g.Folded {
+				add("group", g.ID, g)
+			}
+			for _, r := range g.Rows {
+				add("row", r.ID, r)
+			}
+		}
+	}
+	for _, name := range []string{"graph", "gates", "metrics", "outputs", "checkpoints", "history"} {
+		add(name, name, shown)
+	}
+	return parts, err
+}
+
+// Login writes the page that asks for the token.
+func (s *Server) Login(w io.Writer, refused bool) error {
+	return s.write(w, "login.html", frame{Heading: "Runner", Body: refused})
+}
+
+// Enter writes the page that leads from an address with the token to the same one without it. The browser goes on by
+// itself: after a redirection it would hold back the cookie, since another site may have led there.
+func (s *Server) Enter(w io.Writer, path string) error {
+	return s.write(w, "enter.html", frame{Heading: "Runner", Body: path})
+}
+
+// Printed is what a command printed, and what can be done next.
+type Printed struct {
+	PRD, Title string
+	Command    string // as the user would type it
+	Text       string
+	Failed     bool
+	Forms      []Form
+	Links      []Link
+	Follow     string // where what is added comes from; "": nothing is
+}
+
+// Link is a link to another page.
+type Link struct{ Path, Text string }
+
+// Form is a form with one button, and perhaps a field for a text.
+type Form struct {
+	Action, Secret, Button string
+	Hidden                 map[string]string
+	Text                   string // the label of the field; "": there is none
+}
+
+// Printed writes a page that shows what a command printed.
+func (s *Server) Printed(w io.Writer, p Printed) error {
+	if s.ReadOnly {
+		p.Forms = nil
+	}
+	return s.write(w, "printed.html", frame{Heading: headingOf(p.PRD, p.Title), PRD: p.PRD, Body: p})
+}
+
+// newAnswer returns the form in which a person answers a gate.
+func newAnswer(action, secret, gate string, asks []state.AskedInput) *answer {
+	a := &answer{Action: action, Secret: secret, Gate: gate}
+	for _, in := range asks {
+		asked := askedInput{Name: in.Name, Label: headingOf(in.Name, string(in.Description))}
+		if in.Default != nil {
+			asked.Default = string(*in.Default)
+		}
+		for _, option := range in.Options {
+			asked.Choices = append(asked.Choices, string(option))
+		}
+		a.Inputs = append(a.Inputs, asked)
+	}
+	return a
+}

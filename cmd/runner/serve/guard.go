@@ -1,0 +1,165 @@
+package serve
+
+import (
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/subtle"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"strings"
+	"sync"
+
+	"prdrunner/cmd/runner/page"
+)
+
+// guard lets only those requests through that a browser sends which knows the token, from a page of this server.
+type guard struct {
+	token  string
+	secret string // that every form holds: another site can't know it
+	cookie string // the name of the cookie: ports share their cookies
+	port   string
+	open   bool // other machines can reach the server
+	pages  *page.Server
+
+	mu      sync.Mutex
+	entered map[string]bool // the values of cookies
+}
+
+// mostEntered bounds how many browsers are let in.
+const mostEntered = 10_000
+
+func newGuard(token string, addr net.Addr, pages *page.Server) *guard {
+	g := &guard{token: token, secret: rand.Text(), pages: pages, entered: map[string]bool{}}
+	if tcp, ok := addr.(*net.TCPAddr); ok {
+		g.open = !tcp.IP.IsLoopback()
+	}
+	_, g.port, _ = net.SplitHostPort(addr.String())
+	g.cookie = "runner_" + g.port
+	return g
+}
+
+// protect returns a handler that lets only some requests through to next.
+func (g *guard) protect(next http.Handler) http.Handler {
+	// It refuses requests of other sites that change something, by what browsers say of where they come from.
+	sameOrigin := http.NewCrossOriginProtection().Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		g.enter(w, r, next)
+	}))
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		h := w.Header()
+		h.Set("Content-Security-Policy", "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'")
+		h.Set("X-Content-Type-Options", "nosniff")
+		h.Set("Referrer-Policy", "same-origin")
+		h.Set("Cross-Origin-Opener-Policy", "same-origin")
+		h.Set("Cross-Origin-Resource-Policy", "same-origin")
+		h.Set("Cache-Control", "no-store")
+		if !g.knows(r.Host) { // a name of another site may lead here
+			http.Error(w, "This server does not answer for "+r.Host+".", http.StatusMisdirectedRequest)
+			return
+		}
+		sameOrigin.ServeHTTP(w, r)
+	})
+}
+
+// knows reports whether a request may name the server so. An address can't be the name of another site.
+func (g *guard) knows(host string) bool {
+	name, port, err := net.SplitHostPort(host)
+	if err != nil {
+		name, port = host, "80"
+	}
+	if port != g.port {
+		return false
+	}
+	ip := net.ParseIP(name)
+	switch {
+	case name == "localhost", ip != nil && (g.open || ip.IsLoopback()):
+		return true
+	case g.open:
+		own, err := os.Hostname()
+		return err == nil && name == own
+	}
+	return false
+}
+
+// enter exchanges the token for a cookie, and lets requests with one through.
+func (g *guard) enter(w http.ResponseWriter, r *http.Request, next http.Handler) {
+	switch given := r.URL.Query().Get("token"); {
+	case r.Method == http.MethodPost && r.URL.Path == "/login":
+		g.login(w, r)
+	case given != "" && r.Method == http.MethodGet:
+		if !g.isToken(given) {
+			g.askForToken(w, true)
+			return
+		}
+		g.letIn(w)
+		w.Header().Set("Content-Type", "text/html; charset=utf-8")
+		_ = g.pages.Enter(w, withoutToken(r.URL))
+	case g.hasEntered(r), strings.HasPrefix(r.URL.Path, "/static/"): // what is static holds no secret
+		next.ServeHTTP(w, r)
+	case r.Method == http.MethodGet:
+		g.askForToken(w, false)
+	default:
+		http.Error(w, "This needs the token that runner serve printed.", http.StatusUnauthorized)
+	}
+}
+
+// login exchanges a token that a person typed.
+func (g *guard) login(w http.ResponseWriter, r *http.Request) {
+	r.Body = http.MaxBytesReader(w, r.Body, 4<<10)
+	if !g.isToken(r.PostFormValue("token")) {
+		g.askForToken(w, true)
+		return
+	}
+	g.letIn(w)
+	http.Redirect(w, r, "/", http.StatusSeeOther)
+}
+
+func (g *guard) askForToken(w http.ResponseWriter, refused bool) {
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.WriteHeader(http.StatusUnauthorized)
+	_ = g.pages.Login(w, refused)
+}
+
+func (g *guard) isToken(given string) bool {
+	a, b := sha256.Sum256([]byte(given)), sha256.Sum256([]byte(g.token))
+	return subtle.ConstantTimeCompare(a[:], b[:]) == 1
+}
+
+// letIn gives the browser a cookie.
+func (g *guard) letIn(w http.ResponseWriter) {
+	value := rand.Text()
+	g.mu.Lock()
+	if len(g.entered) >= mostEntered {
+		clear(g.entered)
+	}
+	g.entered[value] = true
+	g.mu.Unlock()
+	http.SetCookie(w, &http.Cookie{Name: g.cookie, Value: value, Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode})
+}
+
+func (g *guard) hasEntered(r *http.Request) bool {
+	c, err := r.Cookie(g.cookie)
+	if err != nil {
+		return false
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.entered[c.Value]
+}
+
+// isForm reports whether a form was sent from a page of this server.
+func (g *guard) isForm(r *http.Request) bool {
+	return subtle.ConstantTimeCompare([]byte(g.secret), []byte(r.PostFormValue("csrf"))) == 1
+}
+
+// withoutToken returns the path and the query of an address without the token.
+func withoutToken(u *url.URL) string {
+	rest := u.Query()
+	rest.Del("token")
+	to := url.URL{Path: u.Path, RawQuery: rest.Encode()}
+	if to.Path == "" || to.Path[0] != '/' || len(to.Path) > 1 && (to.Path[1] == '/' || to.Path[1] == '\\') { // it would lead to another server
+		to.Path = "/"
+	}
+	return to.String()
+}

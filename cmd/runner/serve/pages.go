@@ -1,0 +1,228 @@
+package serve
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+
+	"prdrunner/checkpoint/text"
+	"prdrunner/cmd/runner/cli"
+	"prdrunner/cmd/runner/inspect"
+	"prdrunner/cmd/runner/load"
+	"prdrunner/cmd/runner/page"
+	"prdrunner/runner/view"
+)
+
+// routes returns the handler of all requests.
+func (s *server) routes(readOnly bool) http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /{$}", s.home)
+	mux.HandleFunc("GET /static/{name}", s.static)
+	mux.HandleFunc("GET /prd/{prd}", s.session)
+	mux.HandleFunc("GET /prd/{prd}/events", s.live.serve)
+	mux.HandleFunc("GET /prd/{prd}/step/{step}", s.step)
+	mux.HandleFunc("GET /prd/{prd}/step/{step}/follow", s.follow)
+	mux.HandleFunc("GET /prd/{prd}/logs", s.logs)
+	mux.HandleFunc("GET /prd/{prd}/plan", s.plan)
+	mux.HandleFunc("GET /prd/{prd}/history", s.history)
+	mux.HandleFunc("GET /prd/{prd}/checkpoint/{checkpoint}", s.checkpoint)
+	mux.HandleFunc("GET /prd/{prd}/checkpoint/{checkpoint}/diff", s.difference)
+	mux.HandleFunc("GET /prd/{prd}/checkpoint/{checkpoint}/rollback", s.previewRollback)
+	mux.HandleFunc("GET /safety", s.safety)
+	if !readOnly {
+		s.actions(mux)
+	}
+	return mux
+}
+
+// reading waits until the request may read sessions, and returns a function to call when it has.
+func (s *server) reading(ctx context.Context) (done func(), err error) {
+	select {
+	case s.busy <- struct{}{}:
+		return func() { <-s.busy }, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// respond writes a page, or says why there is none.
+func (s *server) respond(w http.ResponseWriter, r *http.Request, write func(w io.Writer) error) {
+	done, err := s.reading(r.Context())
+	if err != nil {
+		return // the browser has gone
+	}
+	defer done()
+	var b bytes.Buffer
+	if err := write(&b); err != nil {
+		s.fail(w, r, err)
+		return
+	}
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	_, _ = w.Write(b.Bytes())
+}
+
+// fail shows an error as a page.
+func (s *server) fail(w http.ResponseWriter, _ *http.Request, err error) {
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.WriteHeader(http.StatusNotFound)
+	_ = s.pages.Printed(w, page.Printed{Title: "This can't be shown", Text: s.env.Localize(view.Clean(err.Error())), Failed: true})
+}
+
+func (s *server) home(w http.ResponseWriter, r *http.Request) {
+	s.respond(w, r, func(to io.Writer) error {
+		env := s.environment(io.Discard)
+		cfg, err := env.LoadConfig()
+		if err != nil {
+			return err
+		}
+		store, err := load.OpenStore(env, cfg, load.PipelineRef{})
+		if err != nil {
+			return err
+		}
+		list, _, err := inspect.Statuses(r.Context(), env, store)
+		if err != nil {
+			return err
+		}
+		return s.pages.Home(to, list)
+	})
+}
+
+// environment returns the environment of one request, whose warnings go to w.
+func (s *server) environment(w io.Writer) *cli.Environment { return s.env.Aside(w) }
+
+func (s *server) static(w http.ResponseWriter, r *http.Request) {
+	data, contentType, ok := page.Static(r.PathValue("name"))
+	if !ok {
+		http.NotFound(w, r)
+		return
+	}
+	w.Header().Set("Content-Type", contentType)
+	w.Header().Set("Cache-Control", "private, max-age=300")
+	_, _ = w.Write(data)
+}
+
+func (s *server) session(w http.ResponseWriter, r *http.Request) {
+	s.respond(w, r, func(to io.Writer) error {
+		o, err := inspect.Overview(r.Context(), s.environment(io.Discard), r.PathValue("prd"))
+		if err != nil {
+			return err
+		}
+		return s.pages.Session(to, o, s.guard.secret)
+	})
+}
+
+// printed shows what a command prints.
+func (s *server) printed(w http.ResponseWriter, r *http.Request, p page.Printed, args ...string) {
+	s.respond(w, r, func(to io.Writer) error {
+		printed, code := s.run(r.Context(), args...)
+		if r.Context().Err() != nil {
+			return r.Context().Err()
+		}
+		p.PRD, p.Text, p.Failed = r.PathValue("prd"), view.Clean(printed), p.Failed || code != 0
+		p.Command = s.env.Command(strings.Join(shellWords(args), " "))
+		return s.pages.Printed(to, p)
+	})
+}
+
+func shellWords(args []string) []string {
+	words := make([]string, len(args))
+	for i, arg := range args {
+		words[i] = text.ShellWord(arg)
+	}
+	return words
+}
+
+// named returns an argument from an address. A flag is none.
+func named(r *http.Request, key string) (string, error) {
+	value := r.PathValue(key)
+	if strings.HasPrefix(value, "-") || value == "" {
+		return "", errors.New("there is no " + key + " " + value)
+	}
+	return value, nil
+}
+
+// tailLines is how many lines of a log a page begins with.
+const tailLines = "1000"
+
+func (s *server) step(w http.ResponseWriter, r *http.Request) {
+	prd, step := r.PathValue("prd"), r.PathValue("step")
+	if _, err := named(r, "step"); err != nil {
+		s.fail(w, r, err)
+		return
+	}
+	s.respond(w, r, func(to io.Writer) error {
+		why, _ := s.run(r.Context(), "why", prd, step)
+		log, code := s.run(r.Context(), "logs", prd, step, "--tail", tailLines)
+		if err := r.Context().Err(); err != nil {
+			return err
+		}
+		p := page.Printed{
+			PRD: prd, Title: step, Command: s.env.Command("why " + prd + " " + text.ShellWord(step)), Text: view.Clean(why) + "\n" + view.Clean(log), Failed: code != 0,
+			Follow: page.PathOf(prd, "step", step, "follow"),
+		}
+		return s.pages.Printed(to, p)
+	})
+}
+
+func (s *server) logs(w http.ResponseWriter, r *http.Request) {
+	s.printed(w, r, page.Printed{Title: "Logs"}, "logs", r.PathValue("prd"), "--tail", "200")
+}
+
+func (s *server) plan(w http.ResponseWriter, r *http.Request) {
+	s.printed(w, r, page.Printed{Title: "Plan of the next resume"}, "plan", r.PathValue("prd"), "--resume=auto")
+}
+
+func (s *server) history(w http.ResponseWriter, r *http.Request) {
+	s.printed(w, r, page.Printed{Title: "History"}, "history", r.PathValue("prd"))
+}
+
+func (s *server) safety(w http.ResponseWriter, r *http.Request) {
+	s.printed(w, r, page.Printed{Title: "Safety checkpoints"}, "safety", "list")
+}
+
+func (s *server) checkpoint(w http.ResponseWriter, r *http.Request) {
+	prd := r.PathValue("prd")
+	id, err := named(r, "checkpoint")
+	if err != nil {
+		s.fail(w, r, err)
+		return
+	}
+	secret := s.guard.secret
+	s.printed(w, r, page.Printed{
+		Title: id,
+		Links: []page.Link{
+			{Path: page.PathOf(prd, "checkpoint", id, "diff"), Text: "Difference to the files now"},
+			{Path: page.PathOf(prd, "checkpoint", id, "rollback"), Text: "Preview of a rollback to it"},
+		},
+		Forms: []page.Form{
+			{Action: page.PathOf(prd, "pin"), Secret: secret, Button: "Pin", Text: "Reason", Hidden: map[string]string{"checkpoint": id}},
+			{Action: page.PathOf(prd, "unpin"), Secret: secret, Button: "Unpin", Hidden: map[string]string{"checkpoint": id}},
+		},
+	}, "checkpoint", "show", prd, id)
+}
+
+func (s *server) difference(w http.ResponseWriter, r *http.Request) {
+	id, err := named(r, "checkpoint")
+	if err != nil {
+		s.fail(w, r, err)
+		return
+	}
+	s.printed(w, r, page.Printed{Title: fmt.Sprintf("Difference between %s and the files now", id)}, "checkpoint", "diff", r.PathValue("prd"), id, "workspace", "--files")
+}
+
+func (s *server) previewRollback(w http.ResponseWriter, r *http.Request) {
+	prd := r.PathValue("prd")
+	id, err := named(r, "checkpoint")
+	if err != nil {
+		s.fail(w, r, err)
+		return
+	}
+	s.printed(w, r, page.Printed{
+		Title: "Rollback to " + id,
+		Forms: []page.Form{{Action: page.PathOf(prd, "rollback"), Secret: s.guard.secret, Button: "Roll back", Text: "Reason", Hidden: map[string]string{"checkpoint": id}}},
+	}, "checkpoint", "rollback", prd, id, "--dry-run")
+}

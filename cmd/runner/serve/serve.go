@@ -1,0 +1,188 @@
+// Package serve is the command `runner serve`: it shows the sessions of a workspace in a browser, and takes
+// answers there. [NewCommand] returns it; begin there.
+//
+// What a request may do and how what has changed reaches the browser belongs here. What is
+// shown does not: package inspect reads it, and package page writes it. A page that changes
+// something or shows what a command prints runs that command in this process, with the
+// same checks, messages and audit records as on the command line.
+//
+//   - serve.go: the command, and the server around all requests;
+//   - guard.go: who may ask;
+//   - pages.go, actions.go: the requests that read, and those that change something;
+//   - live.go, logs.go: what is sent while a page is open.
+package serve
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"prdrunner/cmd/runner/advice"
+	"prdrunner/cmd/runner/cli"
+	"prdrunner/cmd/runner/page"
+)
+
+// Run runs a command line of Runner in this process. What the command prints goes to out. It returns the exit code.
+type Run func(ctx context.Context, out io.Writer, args ...string) (code int)
+
+type options struct {
+	listen    string
+	tokenFile string
+	readOnly  bool
+}
+
+// NewCommand returns the command. run carries out other commands.
+func NewCommand(env *cli.Environment, run Run) *cobra.Command {
+	var o options
+	cmd := &cobra.Command{
+		Use:   "serve",
+		Short: "Show sessions in a browser",
+		Long: `Serve pages about the sessions of this workspace until Ctrl+C: all PRDs, and for each the
+steps with their times, the graph, gates, logs that follow, checkpoints with their
+differences, history, and the plan of the next resume. Pages change while a run goes on.
+Gates can be answered there, runs paused, checkpoints pinned, and sessions rolled back
+after a preview, with the checks and records of the commands.
+
+The first line on standard output is the address, with a token that lets a browser in.
+Only this machine can reach it, unless --listen names another address. Then everyone who
+knows the token can do what you can do here: use --read-only, or a proxy with TLS.`,
+		Example: `  runner serve
+  runner serve --listen 127.0.0.1:8080 --read-only`,
+		Args: cli.Arguments(0, 0),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return serve(cmd.Context(), env, run, o)
+		},
+	}
+	flags := cmd.Flags()
+	flags.SortFlags = false
+	flags.StringVar(&o.listen, "listen", "127.0.0.1:0", "listen on `ADDRESS`; port 0 is any free port")
+	flags.StringVar(&o.tokenFile, "token-file", "", "take the token from `FILE`, and don't print it")
+	flags.BoolVar(&o.readOnly, "read-only", false, "show pages that change nothing")
+	return cmd
+}
+
+// server answers requests.
+type server struct {
+	env   *cli.Environment
+	pages *page.Server
+	guard *guard
+	start Run
+	live  *live
+	busy  chan struct{} // has an element for each request that reads sessions now
+}
+
+// mostBusy is how many requests read sessions at once. Others wait, so that many readers can't take the machine from a
+// run that goes on.
+const mostBusy = 2
+
+func serve(ctx context.Context, env *cli.Environment, run Run, o options) error {
+	env.Signals.ResumeWith("") // who stops serving leaves nothing to do
+	token, err := o.token(env)
+	if err != nil {
+		return err
+	}
+	pages, err := page.NewServer(env.CommandLine, env.Version, o.readOnly)
+	if err != nil {
+		return err
+	}
+	var listen net.ListenConfig
+	l, err := listen.Listen(ctx, "tcp", o.listen)
+	if err != nil {
+		return advice.With(advice.Usagef("listen on %s: %w", o.listen, err), "`--listen 127.0.0.1:0` takes any free port")
+	}
+	s := &server{env: env, pages: pages, start: run, busy: make(chan struct{}, mostBusy)}
+	s.guard = newGuard(token, l.Addr(), pages)
+	s.live = newLive(ctx, s)
+	if err := s.announce(l.Addr(), o); err != nil {
+		return errors.Join(err, l.Close())
+	}
+	return s.serve(ctx, l, o)
+}
+
+// run runs a command, and returns what it printed and its exit code.
+func (s *server) run(ctx context.Context, args ...string) (printed string, code int) {
+	var out bytes.Buffer
+	code = s.start(ctx, &out, args...)
+	return out.String(), code
+}
+
+// stream runs a command, and hands on what it prints at once.
+func (s *server) stream(ctx context.Context, take func(text string), args ...string) {
+	s.start(ctx, taker(take), args...)
+}
+
+// taker is a writer that hands on what it is given.
+type taker func(text string)
+
+// Write implements io.Writer.
+func (t taker) Write(b []byte) (int, error) {
+	t(string(b))
+	return len(b), nil
+}
+
+// serve answers requests until ctx is done.
+func (s *server) serve(ctx context.Context, l net.Listener, o options) error {
+	h := &http.Server{
+		Handler: s.guard.protect(s.routes(o.readOnly)), BaseContext: func(net.Listener) context.Context { return ctx },
+		ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 30 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- h.Serve(l) }()
+	select {
+	case err := <-ended:
+		return fmt.Errorf("serve: %w", err)
+	case <-ctx.Done():
+	}
+	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
+	defer cancel()
+	err := h.Shutdown(grace)
+	if errors.Is(err, context.DeadlineExceeded) {
+		err = h.Close()
+	}
+	s.live.wait()
+	if served := <-ended; !errors.Is(served, http.ErrServerClosed) {
+		err = errors.Join(err, served)
+	}
+	return err
+}
+
+// announce prints the address.
+func (s *server) announce(addr net.Addr, o options) error {
+	url := "http://" + addr.String() + "/"
+	if o.tokenFile == "" {
+		url += "?token=" + s.guard.token
+	}
+	_, err := fmt.Fprintln(s.env.Stdout, url)
+	if tcp, ok := addr.(*net.TCPAddr); ok && !tcp.IP.IsLoopback() {
+		fmt.Fprintln(s.env.Stderr, "Warning: other machines can reach this address, and nothing is encrypted on the way: use --read-only, or a proxy with TLS.")
+	}
+	return err
+}
+
+// leastToken is how long a token is at least.
+const leastToken = 16
+
+// token returns the token that lets a browser in.
+func (o options) token(env *cli.Environment) (string, error) {
+	if o.tokenFile == "" {
+		return rand.Text(), nil
+	}
+	data, err := cli.ReadFile(env.Path(o.tokenFile))
+	if err != nil {
+		return "", advice.Usagef("read the token: %w", err)
+	}
+	token := strings.TrimSpace(string(data))
+	if len(token) < leastToken {
+		return "", advice.With(advice.Usagef("the token in %s is too short: it has %d characters, and needs %d", o.tokenFile, len(token), leastToken), "without --token-file, Runner makes one")
+	}
+	return token, nil
+}

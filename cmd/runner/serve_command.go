@@ -1,0 +1,18 @@
+package main
+
+import (
+	"context"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"prdrunner/cmd/runner/cli"
+	"prdrunner/cmd/runner/serve"
+)
+
+// newServeCommand returns the command serve, which runs other commands in this process.
+func newServeCommand(env *cli.Environment) *cobra.Command {
+	return serve.NewCommand(env, func(ctx context.Context, out io.Writer, args ...string) int {
+		return execute(ctx, env.Aside(out, append(env.GlobalFlags(), args...)...))
+	})
+}

@@ -1,0 +1,324 @@
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/cookiejar"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// browser asks `runner serve` as a browser does.
+type browser struct {
+	t    *testing.T
+	dir  string
+	base string // without the token
+	url  string // as it is printed
+	http *http.Client
+	cmd  *exec.Cmd
+}
+
+// serveIn starts `runner serve` in a directory.
+func serveIn(t *testing.T, dir string, args ...string) *browser {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), "runner", append([]string{"serve"}, args...)...)
+	cmd.Dir, cmd.Stderr = dir, os.Stderr
+	cmd.Env = append(os.Environ(), "TMPDIR="+t.TempDir(), "HOME="+dir)
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+	})
+	line, err := bufio.NewReader(out).ReadString('\n')
+	if err != nil {
+		t.Fatal(err)
+	}
+	at, err := url.Parse(strings.TrimSpace(line))
+	if err != nil {
+		t.Fatal(err)
+	}
+	jar, err := cookiejar.New(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := &browser{t: t, dir: dir, base: "http://" + at.Host, url: at.String(), cmd: cmd}
+	b.http = &http.Client{Jar: jar, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	return b
+}
+
+// enter exchanges the token for a cookie.
+func (b *browser) enter() *browser {
+	b.t.Helper()
+	if code, text := b.get(b.url); code != http.StatusOK || strings.Contains(text, "token=") {
+		b.t.Fatalf("the token gives %d and\n%s", code, text)
+	}
+	return b
+}
+
+// get asks for a page, by its path or as a whole address.
+func (b *browser) get(path string) (code int, text string) {
+	b.t.Helper()
+	return b.do(http.MethodGet, path, nil, nil)
+}
+
+// post sends a form.
+func (b *browser) post(path string, form url.Values, header http.Header) (code int, text string) {
+	b.t.Helper()
+	return b.do(http.MethodPost, path, form, header)
+}
+
+func (b *browser) do(method, path string, form url.Values, header http.Header) (int, string) {
+	b.t.Helper()
+	if !strings.HasPrefix(path, "http") {
+		path = b.base + path
+	}
+	r, err := http.NewRequestWithContext(b.t.Context(), method, path, strings.NewReader(form.Encode()))
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	if form != nil {
+		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	}
+	for name, values := range header {
+		r.Header[name] = values
+		if name == "Host" {
+			r.Host = values[0]
+		}
+	}
+	answer, err := b.http.Do(r)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	defer func() { _ = answer.Body.Close() }()
+	text, err := io.ReadAll(answer.Body)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	if csp := answer.Header.Get("Content-Security-Policy"); !strings.HasPrefix(csp, "default-src 'none'; style-src 'self'; script-src 'self'") {
+		b.t.Errorf("%s %s has the policy %q", method, path, csp)
+	}
+	return answer.StatusCode, string(text)
+}
+
+// secret returns what the forms of a page hold.
+func (b *browser) secret(path string) string {
+	b.t.Helper()
+	_, text := b.get(path)
+	found := regexp.MustCompile(`name="csrf" value="(\w+)"`).FindStringSubmatch(text)
+	if found == nil {
+		b.t.Fatalf("%s has no form:\n%s", path, text)
+	}
+	return found[1]
+}
+
+// built returns a workspace in which a build has ended with an exit code.
+func built(t *testing.T, source string, code int) string {
+	t.Helper()
+	dir := newWorkspace(t, source)
+	launch(t, dir, "build", "PRD-001").exits(code)
+	return dir
+}
+
+// TestServeLetsInWhoHasTheToken: nobody else reads or changes anything, whichever site a request comes from and
+// whatever it calls the server.
+func TestServeLetsInWhoHasTheToken(t *testing.T) {
+	t.Parallel()
+	b := serveIn(t, built(t, approvalPipeline, 3))
+	asks := "needs the token"
+	for _, path := range []string{"/", "/prd/PRD-001", "/prd/PRD-001/events", "/?token=wrong", "/prd/PRD-001?token=" + strings.Repeat("A", 26)} {
+		if code, text := b.get(path); code != http.StatusUnauthorized || !strings.Contains(text, asks) || strings.Contains(text, "Ship it?") {
+			t.Errorf("%s without the token gives %d and\n%s", path, code, text)
+		}
+	}
+	form := url.Values{"gate": {"sign-off (one)"}, "verb": {"approve"}}
+	if code, _ := b.post("/prd/PRD-001/answer", form, nil); code != http.StatusUnauthorized {
+		t.Errorf("an answer without the token gives %d", code)
+	}
+	b.enter()
+	at, _ := url.Parse(b.base)
+	if cookies := b.http.Jar.Cookies(at); len(cookies) != 1 || strings.Contains(b.url, cookies[0].Value) {
+		t.Errorf("the cookies are %v", cookies)
+	}
+	page := "/prd/PRD-001"
+	if code, text := b.get(page); code != http.StatusOK || !strings.Contains(text, "Ship it?") {
+		t.Fatalf("with the token, %s gives %d and\n%s", page, code, text)
+	}
+	for _, host := range []string{"evil.example:" + at.Port(), "localhost.evil.example:" + at.Port(), "localhost:1", "10.0.0.7:" + at.Port()} {
+		if code, text := b.do(http.MethodGet, page, nil, http.Header{"Host": {host}}); code != http.StatusMisdirectedRequest || strings.Contains(text, "Ship it?") {
+			t.Errorf("as %s, the server gives %d and\n%s", host, code, text)
+		}
+	}
+	form.Set("csrf", b.secret(page))
+	for name, header := range map[string]http.Header{
+		"another site":     {"Sec-Fetch-Site": {"cross-site"}, "Origin": {"http://evil.example"}},
+		"another port":     {"Sec-Fetch-Site": {"same-site"}, "Origin": {"http://127.0.0.1:1"}},
+		"an older browser": {"Origin": {"http://evil.example"}},
+	} {
+		if code, _ := b.post(page+"/answer", form, header); code != http.StatusForbidden {
+			t.Errorf("a form of %s gives %d", name, code)
+		}
+	}
+	form.Set("csrf", "wrong")
+	if code, _ := b.post(page+"/answer", form, nil); code != http.StatusForbidden {
+		t.Errorf("a form without the secret gives %d", code)
+	}
+	for _, path := range []string{"/static/../session.go", "/static/%2e%2e%2fsession.go", "/static/secret", "/prd/..%2f..%2fetc", "/prd/PRD-999", "/prd/PRD-001/step/--help", "/prd/PRD-001/checkpoint/--help", "/nothing"} {
+		if code, text := b.get(path); code == http.StatusOK || strings.Contains(text, "package ") {
+			t.Errorf("%s gives %d and\n%s", path, code, text)
+		}
+	}
+	if status := launch(t, b.dir, "status", "PRD-001"); status.wait() != 0 || !strings.Contains(status.stdout.String(), "waiting for an approval") {
+		t.Errorf("something was changed:\n%s", status.stdout.String())
+	}
+}
+
+// TestServeTokenFile: a token from a file is not printed, and a person can type it.
+func TestServeTokenFile(t *testing.T) {
+	t.Parallel()
+	dir := newWorkspace(t, approvalPipeline)
+	const token = "correct-horse-battery-staple"
+	if err := os.WriteFile(filepath.Join(dir, "token"), []byte(token+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	b := serveIn(t, dir, "--token-file", "token")
+	if strings.Contains(b.url, "token") {
+		t.Errorf("it prints %s", b.url)
+	}
+	if code, _ := b.post("/login", url.Values{"token": {"wrong"}}, nil); code != http.StatusUnauthorized {
+		t.Errorf("a wrong token gives %d", code)
+	}
+	if code, _ := b.post("/login", url.Values{"token": {token}}, nil); code != http.StatusSeeOther {
+		t.Errorf("the token gives %d", code)
+	}
+	if code, text := b.get("/"); code != http.StatusOK || !strings.Contains(text, "There are no sessions yet") {
+		t.Errorf("after that, the page is %d and\n%s", code, text)
+	}
+}
+
+// TestServeActions: what a form asks for is done as the command does it, with its record, or refused with its message.
+func TestServeActions(t *testing.T) {
+	t.Parallel()
+	b := serveIn(t, built(t, approvalPipeline, 3)).enter()
+	page := "/prd/PRD-001"
+	form := url.Values{"csrf": {b.secret(page)}, "gate": {"sign-off (one)"}, "verb": {"approve"}, "message": {"-m looks good"}}
+	if code, text := b.post(page+"/answer", form, nil); code != http.StatusSeeOther {
+		t.Fatalf("the answer gives %d and\n%s", code, text)
+	}
+	if code, text := b.post(page+"/answer", form, nil); code != http.StatusConflict || !strings.Contains(text, "does not wait for an answer") {
+		t.Errorf("a second answer gives %d and\n%s", code, text)
+	}
+	if code, text := b.post(page+"/pause", form, nil); code != http.StatusConflict || !strings.Contains(text, "nothing runs it") {
+		t.Errorf("a pause of what does not run gives %d and\n%s", code, text)
+	}
+	_, text := b.get(page)
+	checkpoints := regexp.MustCompile(`href="(/prd/PRD-001/checkpoint/(CP-init-\w+-\w+))"`).FindStringSubmatch(text)
+	if checkpoints == nil {
+		t.Fatalf("the page has no checkpoint:\n%s", text)
+	}
+	if code, text := b.get(checkpoints[1]); code != http.StatusOK || !strings.Contains(text, checkpoints[2]) {
+		t.Errorf("the checkpoint gives %d and\n%s", code, text)
+	}
+	form.Set("checkpoint", checkpoints[2])
+	form.Set("message", "the beginning")
+	if code, text := b.post(page+"/pin", form, nil); code != http.StatusSeeOther {
+		t.Errorf("the pin gives %d and\n%s", code, text)
+	}
+	if code, text := b.get(checkpoints[1] + "/rollback"); code != http.StatusOK || !strings.Contains(text, "Discards") && !strings.Contains(text, "iscard") {
+		t.Errorf("the preview gives %d and\n%s", code, text)
+	}
+	if code, text := b.post(page+"/rollback", form, nil); code != http.StatusSeeOther {
+		t.Errorf("the rollback gives %d and\n%s", code, text)
+	}
+	form.Set("checkpoint", "--help")
+	if code, _ := b.post(page+"/rollback", form, nil); code != http.StatusBadRequest {
+		t.Errorf("a flag as a checkpoint gives %d", code)
+	}
+	var did []string
+	audit, err := os.ReadFile(filepath.Join(b.dir, ".runner", "audit.log"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(audit)) {
+		var record struct{ What, Reason, Result string }
+		if err := json.Unmarshal([]byte(line), &record); err != nil {
+			t.Fatal(err)
+		}
+		did = append(did, record.What+": "+record.Reason+": "+record.Result)
+	}
+	for _, want := range []string{"approve: -m looks good: ok", "checkpoint pin: the beginning: ok", "checkpoint rollback: the beginning: ok"} {
+		if !strings.Contains(strings.Join(did, "\n"), want) {
+			t.Errorf("the audit log lacks %q:\n%s", want, strings.Join(did, "\n"))
+		}
+	}
+}
+
+// TestServeReadOnly: pages have no forms, and a form changes nothing.
+func TestServeReadOnly(t *testing.T) {
+	t.Parallel()
+	b := serveIn(t, built(t, approvalPipeline, 3), "--read-only").enter()
+	if code, text := b.get("/prd/PRD-001"); code != http.StatusOK || strings.Contains(text, "<form") {
+		t.Errorf("the page is %d and\n%s", code, text)
+	}
+	if code, _ := b.post("/prd/PRD-001/answer", url.Values{"gate": {"sign-off (one)"}, "verb": {"approve"}}, nil); code == http.StatusSeeOther {
+		t.Error("a form was accepted")
+	}
+}
+
+// TestServeShowsARunLive: an open page gets what changes, without asking again; and every page can be read.
+func TestServeShowsARunLive(t *testing.T) {
+	t.Parallel()
+	dir := newWorkspace(t, heldPipeline())
+	build := launch(t, dir, "build", "PRD-001")
+	awaitFile(t, dir, "pid")
+	b := serveIn(t, dir).enter()
+	for _, path := range []string{"", "/step/WS1", "/logs", "/plan", "/history"} {
+		if code, text := b.get("/prd/PRD-001" + path); code != http.StatusOK || !strings.Contains(text, "PRD-001") {
+			t.Errorf("%s gives %d and\n%s", path, code, text)
+		}
+	}
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, b.base+"/prd/PRD-001/events", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer, err := b.http.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = answer.Body.Close() }()
+	events := bufio.NewScanner(answer.Body)
+	events.Buffer(nil, 1<<20)
+	seen := func(want string) {
+		for events.Scan() {
+			if strings.Contains(events.Text(), want) {
+				return
+			}
+		}
+		t.Fatalf("the events end before %q", want)
+	}
+	seen(`in_progress`)
+	if err := os.WriteFile(filepath.Join(dir, "go"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	seen(`\"result ok\"\u003ecomplete`)
+	build.exits(0)
+	if err := b.cmd.Process.Signal(syscall.SIGINT); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.cmd.Wait(); err != nil {
+		t.Errorf("serve ended with %v", err)
+	}
+}
