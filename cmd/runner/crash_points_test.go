@@ -62,9 +62,7 @@ func TestCrashPoints(t *testing.T) {
 			}
 			sum.Add(int64(s.met))
 			t.Logf("%d operations, %d crash points met, ended by a signal at %d", len(s.ops), s.met, s.ended)
-			// A run has fewer operations than the first one if the files are older when it looks at them, as on a
-			// machine that is busy: then it knows their digests.
-			if s.met < len(faults)/2 {
+			if s.met < len(faults)*9/10 { // the number of operations varies a little between runs
 				t.Errorf("%d of %d crash points were met", s.met, len(faults))
 			}
 		})

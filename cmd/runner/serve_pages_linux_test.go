@@ -111,6 +111,9 @@ func (b *browser) do(method, path string, form url.Values, header http.Header) (
 	if csp := answer.Header.Get("Content-Security-Policy"); !strings.HasPrefix(csp, "default-src 'none'; style-src 'self'; script-src 'self'") {
 		b.t.Errorf("%s %s has the policy %q", method, path, csp)
 	}
+	if cookie := answer.Header.Get("Set-Cookie"); cookie != "" && !strings.HasSuffix(cookie, "; Path=/; HttpOnly; SameSite=Strict") {
+		b.t.Errorf("%s %s sets the cookie %q", method, path, cookie)
+	}
 	return answer.StatusCode, string(text)
 }
 

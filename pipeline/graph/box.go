@@ -20,7 +20,7 @@ const (
 	tile       = 9 // of an instance whose key is not written, with the space around it
 )
 
-// size returns the size of a box for what it has to hold.
+// size returns the width and the height that the texts and the instances in a box need.
 func (b *Box) size() (width, height int) {
 	width, height = boxWidth, padding+nameLine
 	if b.title() != "" {

@@ -9,9 +9,9 @@ import (
 	"prdrunner/pipeline/graph"
 )
 
-// CriticalPath returns the workstreams that decided how long the last run of a session took, the first one
-// first: it begins with the one that ended last, and goes back to the one of those before it that ended last.
-// What comes before a workstream is what it needs and, for the first ones of a phase, the phase before.
+// CriticalPath returns the workstreams that decided how long the last run of a session took, in the order in
+// which they ran. It starts from the workstream that ended last. From each workstream it steps back to the last to
+// end of its predecessors: of the workstreams that it needs, and those of the phase before.
 func CriticalPath(t history.Timeline, g *graph.Graph) []string {
 	if len(t.Runs) == 0 || g == nil {
 		return nil

@@ -1,9 +1,9 @@
 // Package inspect reads what the commands answer that change nothing: status, history, diff,
 // plan, why, and the overview that pages show. It returns values of package info.
 //
-// What has to be read from several places for one answer belongs here, such as the sessions
-// of called pipelines for a status. It takes no lock, changes nothing, and prints only
-// warnings. Opening a session belongs in package load, and showing an answer in packages
+// Some answers are read from several places: a status also needs the sessions of called
+// pipelines. Such reading belongs here. The package takes no lock, changes nothing, and
+// prints only warnings. Opening a session belongs in package load, and showing an answer in packages
 // show and page. Where to begin:
 //
 //   - Status reads the status of a session, and Statuses those of all;

@@ -1,10 +1,9 @@
-// Package page writes what is known of a PRD as HTML: for a file that stands for itself, and for the
-// page that `runner serve` shows.
+// Package page writes HTML about sessions: the files of `runner render` and `runner graph`, and the pages of
+// `runner serve`.
 //
-// Templates, styles and what they need in the form in which they need it belong here. What
-// is known is a value of package info, read by package inspect; nothing here opens a file
-// or a session. Every text goes through the templates, which make it harmless. Where to
-// begin:
+// Templates, styles, scripts and the values that templates take belong here. The data come
+// from package info. Nothing here opens a file or a session. Every text goes through
+// html/template, which escapes it. Where to begin:
 //
 //   - Report writes a session as a file, and Graph a graph;
 //   - session.go brings an info.Overview into the order of the page;

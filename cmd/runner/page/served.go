@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"net/url"
 	"strings"
+	"time"
 
 	"prdrunner/checkpoint/state"
 	"prdrunner/cmd/runner/advice"
@@ -80,7 +81,7 @@ func (s *Server) Home(w io.Writer, list []info.SessionStatus) error {
 			r = homeRow{PRD: st.PRD, Path: PathOf(st.PRD), Title: string(st.Damaged), Mark: graph.Mark{Class: graph.ClassFailed, Text: "damaged"}}
 		}
 		if !st.UpdatedAt.IsZero() {
-			r.Updated = st.UpdatedAt.UTC().Format("2006-01-02 15:04:05")
+			r.Updated = st.UpdatedAt.UTC().Format(time.DateTime)
 		}
 		rows = append(rows, r)
 	}

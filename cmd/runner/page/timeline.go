@@ -105,7 +105,8 @@ func said(a history.Attempt, end time.Time) string {
 	return text
 }
 
-// joined returns the bars of rows as one row: those that touch are one bar, which has failed if one of them has.
+// joined merges the bars of several rows into one row. Bars that touch become one bar. If one of them has failed, so
+// has the merged bar.
 func joined(rows []row) []bar {
 	var all, bars []bar
 	for _, r := range rows {

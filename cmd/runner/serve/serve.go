@@ -1,10 +1,10 @@
-// Package serve is the command `runner serve`: it shows the sessions of a workspace in a browser, and takes
-// answers there. [NewCommand] returns it; begin there.
+// Package serve is the command `runner serve`, a web server for the sessions of a workspace. Begin with
+// [NewCommand].
 //
-// What a request may do and how what has changed reaches the browser belongs here. What is
-// shown does not: package inspect reads it, and package page writes it. A page that changes
-// something or shows what a command prints runs that command in this process, with the
-// same checks, messages and audit records as on the command line.
+// Access control, routes and live updates belong here. Reading sessions does not: package
+// inspect does that, and package page writes the HTML. A form that changes something runs
+// the same command as a user would type, in this process, with its checks, messages and
+// audit records.
 //
 //   - serve.go: the command, and the server around all requests;
 //   - guard.go: who may ask;
