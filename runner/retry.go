@@ -42,13 +42,14 @@ func (n *node) retryOrFail(f state.Failure, pause time.Duration) {
 }
 
 // calledOffFailure returns the failure of a workstream that is not retried because another step failed.
-// Its message says how many attempts were made, and which step that was.
+// Its message begins with how many attempts were made, and which step that was.
 func (n *node) calledOffFailure(f state.Failure) state.Failure {
 	why := ""
 	if all := n.loop.cause.failures; len(all) > 0 {
 		why = ", since " + cmp.Or(all[0].Gate, all[0].Workstream) + " failed"
 	}
-	f.Message = state.Text(shorten(fmt.Sprintf("%d of %d attempts, not tried again%s: %s", n.attemptsEnded, n.ws.Retry.Attempts, why, f.Message)))
+	f.CalledOff = state.Text(fmt.Sprintf("%d of %d attempts, not tried again%s", n.attemptsEnded, n.ws.Retry.Attempts, why))
+	f.Message = f.CalledOff + ": " + f.Message
 	return f
 }
 

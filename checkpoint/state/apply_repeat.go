@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"strings"
 )
 
 // Iteration is where a phase that repeats stands.
@@ -108,7 +109,10 @@ func (p *Phase) results(metrics map[string]Metric, files string) string {
 		if g.Log == "" { // no process has failed: the place is one in the pipeline, which an edit elsewhere moves
 			g.Line, g.Column = 0, 0
 		}
-		g.Log = "" // named after the attempt
+		g.Log = ""             // named after the attempt
+		if g.CalledOff != "" { // when another step failed is chance
+			g.Message, g.CalledOff = Text(strings.TrimPrefix(string(g.Message), string(g.CalledOff)+": ")), ""
+		}
 		return g
 	}
 	gates := func(list []*Gate) {

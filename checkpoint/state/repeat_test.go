@@ -27,3 +27,27 @@ func TestComparableResults(t *testing.T) {
 		t.Error("the log of another attempt is another result")
 	}
 }
+
+// TestComparableResultsOfCalledOffWork: how often work that fails was tried before another step failed is
+// no result. How it failed is one.
+func TestComparableResultsOfCalledOffWork(t *testing.T) {
+	t.Parallel()
+	results := func(calledOff, message string) string {
+		f := &state.Failure{Outcome: "exited", ExitCode: 1, Message: state.Text(message), CalledOff: state.Text(calledOff), Log: "code.1.log"}
+		if calledOff != "" {
+			f.Message = f.CalledOff + ": " + f.Message
+		}
+		work := &state.Workstream{Name: "code", Status: state.Failed, Artifacts: []state.Artifact{{Path: "out", Digest: "sha256:1"}}, Error: f}
+		st := &state.State{}
+		return st.ComparableResults(&state.Phase{Name: "loop", Workstreams: []*state.Workstream{work}}, false)
+	}
+	all := results("", "exit code 1")
+	for _, calledOff := range []string{"1 of 3 attempts, not tried again, since lint failed", "2 of 3 attempts, not tried again, since vet failed"} {
+		if results(calledOff, "exit code 1") != all {
+			t.Errorf("%q is another result", calledOff)
+		}
+		if results(calledOff, "exit code 1: no such table") == all {
+			t.Errorf("%q hides how it failed", calledOff)
+		}
+	}
+}

@@ -299,6 +299,7 @@ type Failure struct {
 	Gate       string `json:"gate,omitempty"`       // its label
 	Outcome    string `json:"outcome,omitempty"`    // exited, signaled, timed_out, not_found, …
 	Message    Text   `json:"message"`
+	CalledOff  Text   `json:"called_off,omitempty"` // the beginning of the message: how many attempts were made, and why no more
 	File       Text   `json:"file,omitempty"`
 	Line       int    `json:"line,omitempty"`
 	Column     int    `json:"column,omitempty"`
