@@ -127,6 +127,9 @@ func TestSQLiteDamaged(t *testing.T) {
 	if err := os.WriteFile(u.name, []byte(strings.Repeat("no database ", 1000)), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	if _, err := u.db.Digest(t.Context()); err == nil || !strings.Contains(err.Error(), "move ") {
+		t.Errorf("the error of the digest is %v", err)
+	}
 	if err := u.db.Restore(t.Context(), point); err == nil || !strings.Contains(err.Error(), "move ") {
 		t.Errorf("restoring over a file that is no database: %v", err)
 	}

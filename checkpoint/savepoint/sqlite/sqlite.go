@@ -73,7 +73,8 @@ func (e *Engine) Digest(ctx context.Context) (engine.Digest, error) {
 	if err != nil || !there {
 		return absent(), err
 	}
-	return digestOf(ctx, e.path)
+	digest, err := digestOf(ctx, e.path)
+	return digest, e.explain(err)
 }
 
 // absent returns the digest of a database without a file.
