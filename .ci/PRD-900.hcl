@@ -9,7 +9,7 @@ variable "go" {
 }
 
 locals {
-  code       = ["go.mod", "go.sum", "**/*.go", "**/*.sql", "**/*.tmpl", "cmd/runner/templates", "cmd/runner/explain/texts"]
+  code       = ["go.mod", "go.sum", "**/*.go", "**/*.sql", "**/*.tmpl", "cmd/runner/templates", "cmd/runner/explain/texts", "cmd/runner/docs", "cmd/runner/page", "cmd/runner/schema", "pipeline/SPEC.md", "checkpoint/FORMAT.md"]
   repository = ["cmd", "runner", "pipeline", "checkpoint", "examples", "go.mod", "go.sum", "README.md", ".ci", ".github", ".golangci.yml"]
 }
 
@@ -111,6 +111,20 @@ pipeline "PRD-900" {
       inputs    = local.repository
       artifacts = ["bin/ci/histories.log"]
       gate "nothing-skipped" { script = ". .ci/functions; nothing_skipped bin/ci/histories.log" }
+    }
+
+    # The pictures are for people to look at.
+    workstream "pages" {
+      title     = "The pages in a browser"
+      script    = <<-EOT
+        . .ci/functions
+        rm -rf bin/ci/pages && mkdir -p bin/ci/pages
+        go test -count=1 -v -artifacts -outputdir "$PWD/bin/ci/pages" ./cmd/runner/serve >bin/ci/pages.log 2>&1 || { cat bin/ci/pages.log; exit 1; }
+        find bin/ci/pages -name '*.png' | wc -l
+      EOT
+      inputs    = local.repository
+      artifacts = ["bin/ci/pages/**", "bin/ci/pages.log"]
+      gate "nothing-skipped" { script = ". .ci/functions; nothing_skipped bin/ci/pages.log" }
     }
 
     workstream "failpoints" {

@@ -19,6 +19,7 @@ import (
 type File struct {
 	name   string
 	source []byte
+	body   *hclsyntax.Body // nil: nothing could be understood
 	diags  hcl.Diagnostics // what Parse found
 	// unread is true if the file has syntax errors, or if an included file can't be read:
 	// mistakes that may follow from that are not reported.
@@ -142,6 +143,7 @@ func parse(src []byte, filename string, check func(*decoder, *File, *hclsyntax.B
 	f.unread, f.diags = diags.HasErrors(), diags
 	d := &decoder{source: src, diags: diags}
 	if body, ok := parsed.Body.(*hclsyntax.Body); ok {
+		f.body = body
 		d.decodeFile(f, body)
 		check(d, f, body)
 	}

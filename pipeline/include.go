@@ -130,6 +130,15 @@ func (r *includeReader) fail(summary string, place hcl.Range, format string, arg
 	r.diags = append(r.diags, &hcl.Diagnostic{Severity: hcl.DiagError, Summary: summary, Detail: fmt.Sprintf(format, args...), Subject: &place})
 }
 
+// ParseIncluded reads the syntax of a file that others include, as Parse does for one that includes others.
+func ParseIncluded(src []byte, filename string) (*File, hcl.Diagnostics) {
+	f := parse(src, filename, (*decoder).checkIncluded)
+	return f, f.diags
+}
+
+// Included returns the files that the file includes, sorted by path. It is empty before Including.
+func (f *File) Included() []*File { return f.included }
+
 // checkIncluded reports what a file that is included can't have. The caller checks for a
 // pipeline block.
 func (d *decoder) checkIncluded(f *File, _ *hclsyntax.Body) {

@@ -1,7 +1,9 @@
 package pipeline
 
 import (
+	"bytes"
 	"fmt"
+	"io"
 	"maps"
 	"regexp"
 	"slices"
@@ -43,6 +45,8 @@ type Inputs struct {
 	// have the form that glob.Patterns returns. If it is set, inputs and filesets that match
 	// nothing are warnings.
 	Matches func(patterns []string) bool
+	// Unsaved are contents of files of the workspace that an editor has, by path. They are read instead of the files.
+	Unsaved map[string][]byte
 
 	callers   []string       // the files that call this one, from the first on
 	before    files.Contents // earlier contents of files, which are read instead of the present ones
@@ -51,7 +55,14 @@ type Inputs struct {
 
 // files returns the files of the workspace.
 func (in Inputs) files() *files.Workspace {
-	return &files.Workspace{Dir: in.Workspace, Hidden: in.Hidden, Links: in.Links, Earlier: in.before}
+	instead := in.before
+	if in.Unsaved != nil {
+		instead = files.Contents{}
+		for path, content := range in.Unsaved {
+			instead[path] = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(content)), nil }
+		}
+	}
+	return &files.Workspace{Dir: in.Workspace, Hidden: in.Hidden, Links: in.Links, Earlier: instead}
 }
 
 // Input is a value for a variable.

@@ -186,7 +186,7 @@ func decodeEvent(data []byte) (state.Event, int64, error) {
 			return nil, 0, fmt.Errorf("%w: after_ms: %w", ErrLine, err)
 		}
 	}
-	event, err := decodeKind(state.Kind(kind), data)
+	event, err := DecodeEvent(state.Kind(kind), data)
 	if err != nil {
 		return nil, 0, fmt.Errorf("decode %s: %w", kind, err)
 	}

@@ -6,8 +6,8 @@ import (
 	"prdrunner/checkpoint/state"
 )
 
-// decodeKind decodes an event of a known kind.
-func decodeKind(kind state.Kind, data []byte) (state.Event, error) {
+// DecodeEvent decodes an event of a known kind from its JSON.
+func DecodeEvent(kind state.Kind, data []byte) (state.Event, error) {
 	switch kind {
 	case state.KindSessionStarted:
 		return decodeAs[state.SessionStarted](data)

@@ -2,7 +2,6 @@ package main
 
 import (
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -54,13 +53,7 @@ func TestExplainedCommandsExist(t *testing.T) {
 		for _, m := range command.FindAllStringSubmatch(text, -1) {
 			found++
 			line := strings.Join(strings.Fields(m[1]+m[2]), " ")
-			cmd, args, err := commandLine(t).Find(strings.Fields(line))
-			if err != nil || !cmd.HasParent() {
-				t.Errorf("%s: runner %s: %v", topic.Names[0], line, err)
-				continue
-			}
-			args = slices.DeleteFunc(args, func(arg string) bool { return arg == "--help" })
-			if err := cmd.ParseFlags(args); err != nil {
+			if err := unknownCommand(t, line); err != nil {
 				t.Errorf("%s: runner %s: %v", topic.Names[0], line, err)
 			}
 		}

@@ -15,7 +15,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	testscript.Main(suite{m}, map[string]func(){"runner": main, "leak": leak, "peak": peak, "sqlite": sqlite, "serve": servingProgram, "get": get})
+	testscript.Main(suite{m}, map[string]func(){"runner": checkedRunner, "leak": leak, "peak": peak, "sqlite": sqlite, "serve": servingProgram, "get": get})
 }
 
 // TestScripts runs the scripts testdata/script/<command>_<case>.txtar. Each script tests

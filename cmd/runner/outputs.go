@@ -139,10 +139,7 @@ func printOutput(env *cli.Environment, st *state.State, report info.OutputsRepor
 	case v.Sensitive:
 		return advice.With(advice.Usagef("the output %s of %s is sensitive, or has a sensitive part: its value is not stored as it was", o.name, of.Name), "only the processes of the run that made it could use it")
 	case o.json:
-		return show.JSON(env.Stdout, struct {
-			FormatVersion string `json:"format_version"`
-			info.OutputValue
-		}{info.FormatVersion, v})
+		return show.JSON(env.Stdout, info.OutputReport{FormatVersion: info.FormatVersion, OutputValue: v})
 	}
 	end := ""
 	if env.IsTerminal(env.Stdout) {

@@ -16,7 +16,7 @@ import (
 var properNouns = map[string]bool{
 	"Runner": true, "Linux": true, "Unix": true, "Unixes": true, "Windows": true, "Go": true, "Python": true, "Jest": true,
 	"Node": true, "Java": true, "Base64": true, "Nth": true, "KiB": true, "Ctrl": true, "Break": true, "macOS": true,
-	"OpenTelemetry": true, "PostgreSQL": true, "MySQL": true, "MariaDB": true, "InnoDB": true, "SQLite": true,
+	"OpenTelemetry": true, "Markdown": true, "PostgreSQL": true, "MySQL": true, "MariaDB": true, "InnoDB": true, "SQLite": true,
 }
 
 // sourcePackage is a package of this module as its source files declare it.

@@ -1,13 +1,10 @@
 package main
 
 import (
-	"errors"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"runtime"
-	"strconv"
 	"strings"
 	"testing"
 )
@@ -21,7 +18,7 @@ func TestReadmeCommandsWork(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("the commands are for a POSIX shell")
 	}
-	for _, chapters := range [][]string{{"Install"}, {"A pipeline", "Checkpoints"}} {
+	for _, chapters := range [][]string{{"Install"}, {"A pipeline"}} {
 		t.Run(chapters[0], func(t *testing.T) {
 			t.Parallel()
 			dir, home := t.TempDir(), t.TempDir()
@@ -48,22 +45,11 @@ func TestReadmeCommandsWork(t *testing.T) {
 // its exit code.
 func runReadmeCommand(t *testing.T, dir, home, line string) {
 	t.Helper()
-	want := 0
-	if code := regexp.MustCompile(`#.*\bexit code (\d+)`).FindStringSubmatch(line); code != nil {
-		want, _ = strconv.Atoi(code[1])
+	out, code := runInShell(t, line, dir, home)
+	if want := exitCodeOf(line); code != want {
+		t.Fatalf("%s\nexit code %d, want %d\n%s", line, code, want, out)
 	}
-	cmd := exec.Command("sh", "-c", line)
-	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "HOME="+home)
-	out, err := cmd.CombinedOutput()
-	var exit *exec.ExitError
-	if err != nil && !errors.As(err, &exit) {
-		t.Fatal(err)
-	}
-	if got := cmd.ProcessState.ExitCode(); got != want {
-		t.Fatalf("%s\nexit code %d, want %d\n%s", line, got, want, out)
-	}
-	if strings.Contains(string(out), "Warning: Inputs that match nothing") {
+	if strings.Contains(out, "Warning: Inputs that match nothing") {
 		t.Errorf("%s\nthe pipeline names files that README.md does not write:\n%s", line, out)
 	}
 }
@@ -77,4 +63,18 @@ func readmeChapter(t *testing.T, title string) string {
 	}
 	text, _, _ = strings.Cut(text, "\n## ")
 	return text
+}
+
+// TestReadmeLinks: each file that README.md links to exists.
+func TestReadmeLinks(t *testing.T) {
+	t.Parallel()
+	links := regexp.MustCompile(`\]\(([^)#:]+)\)`).FindAllStringSubmatch(string(readReadme(t)), -1)
+	if len(links) < 15 {
+		t.Fatalf("found only %d links", len(links))
+	}
+	for _, link := range links {
+		if _, err := os.Stat(filepath.Join("../..", filepath.FromSlash(link[1]))); err != nil {
+			t.Error(err)
+		}
+	}
 }

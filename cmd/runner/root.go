@@ -12,6 +12,7 @@ import (
 	"prdrunner/cmd/runner/checkpoints"
 	"prdrunner/cmd/runner/cli"
 	"prdrunner/cmd/runner/logs"
+	"prdrunner/cmd/runner/lsp"
 	"prdrunner/cmd/runner/watch"
 	"prdrunner/cmd/runner/words"
 )
@@ -28,6 +29,7 @@ recorded as done.
   runner init PRD-001             write a first pipeline
   runner build PRD-001            run it
   runner build PRD-001 --resume   resume it after a failure, a pause or a kill
+  runner help tutorial            learn it in ten minutes; "runner help topics" lists the manual
 
 The workspace is the nearest directory that holds a .runner, a runner.yaml (or
 .toml, .json) or a pipeline. Runner looks in the current directory and upwards, as
@@ -110,10 +112,10 @@ func addCommands(root *cobra.Command, env *cli.Environment) {
 		}},
 		{"write", "Write pipelines:", []entry{
 			{"init", newInitCommand}, {"validate", newValidateCommand}, {"fmt", newFmtCommand}, {"graph", newGraphCommand},
-			{"config", newConfigCommand},
+			{"config", newConfigCommand}, {"lsp", lsp.NewCommand},
 		}},
 		{"other", "Other commands:", []entry{
-			{"doctor", newDoctorCommand}, {"explain", newExplainCommand},
+			{"doctor", newDoctorCommand}, {"explain", newExplainCommand}, {"schema", newSchemaCommand},
 			{"version", newVersionCommand}, {"man", newManCommand}, {"call", newCallCommand},
 		}},
 	}
@@ -136,7 +138,7 @@ func addCommands(root *cobra.Command, env *cli.Environment) {
 	completion := newCompletionCommand(env)
 	completion.GroupID = "other"
 	root.AddCommand(completion)
-	help := newHelpCommand()
+	help := newHelpCommand(env)
 	help.GroupID = "other"
 	root.SetHelpCommand(help)
 	root.SetHelpCommandGroupID("other")

@@ -40,7 +40,9 @@ func readingCommands() map[string][]string {
 		"runner config":              {"config", "config --json", "config --defaults"},
 		"runner version":             {"version", "version --json"},
 		"runner completion":          {"completion bash"},
-		"runner help":                {"help", "help build"},
+		"runner help":                {"help", "help build", "help topics", "help tutorial"},
+		"runner lsp":                 {}, // it talks to an editor, and opens no session
+		"runner schema":              {"schema", "schema status"},
 		"runner checkpoint delete":   {"checkpoint delete PRD-001 0 --dry-run --force", "checkpoint delete PRD-001 latest~1 --dry-run", "checkpoint delete PRD-001 --session --dry-run --json"},
 		"runner checkpoint diff":     {"checkpoint diff PRD-001 0", "checkpoint diff PRD-001 0 workspace --files", "checkpoint diff PRD-001 latest~1 latest --json"},
 		"runner checkpoint export":   {"checkpoint export PRD-001 -o -", "checkpoint export PRD-001 -o - --logs --force"},

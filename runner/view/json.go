@@ -34,6 +34,11 @@ func newJSON(o Options) *jsonView {
 	return v
 }
 
+// JSONLines returns an empty line of each kind that is no event, by its kind, for descriptions of their form.
+func JSONLines() map[string]any {
+	return map[string]any{"run.begin": beginLine{}, "run.warning": warningLine{}, "run.output": outputLine{}, "run.end": endLine{}}
+}
+
 // head holds the fields at the beginning of every line.
 type head struct {
 	FormatVersion string    `json:"format_version"`

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -36,6 +37,17 @@ func (e *Environment) findAbove(cmd *cobra.Command) {
 	}
 	e.TypedIn, e.Workdir, e.DirFlag = e.Workdir, found, above
 	cmd.Flags().VisitAll(e.takeAlong)
+}
+
+// BesideFile returns an environment like that of Aside, for the workspace of a file.
+func (e *Environment) BesideFile(path string, w io.Writer) *Environment {
+	dir := filepath.Dir(path)
+	if filepath.Base(dir) == "pipelines" { // it holds the pipelines of the workspace above it
+		dir = filepath.Dir(dir)
+	}
+	beside := e.Aside(w)
+	beside.Workdir, beside.DirFlag, beside.TypedIn = e.workspaceAbove(dir), "", ""
+	return beside
 }
 
 // takeAlong makes the files that a flag names relative to the workspace.

@@ -49,6 +49,23 @@ type Key struct {
 	refuse func(value any) string
 }
 
+// Type says what values a key takes, in the words of JSON Schema: a type, of a list also that of its elements, and for one of
+// some words these. A duration is a text such as 10s.
+func (k Key) Type() (name string, words []string) {
+	switch k.kind {
+	case boolean:
+		return "boolean", nil
+	case count:
+		return "integer", nil
+	case list:
+		return "array", nil
+	case word:
+		return "string", k.words
+	case duration, anyText:
+	}
+	return "string", nil
+}
+
 // Keys returns every key of the configuration, in the order in which they are shown.
 func Keys() []Key {
 	keys := []Key{

@@ -18,6 +18,7 @@ import (
 	"prdrunner/cmd/runner/explain"
 	"prdrunner/pipeline"
 	"prdrunner/pipeline/diagnostics"
+	"prdrunner/pipeline/pipelinetest"
 )
 
 func sections(t *testing.T) []explain.Section {
@@ -261,33 +262,6 @@ func TestForm(t *testing.T) {
 	}
 }
 
-// example matches a fenced block. The words after "hcl" may say "mistake", and "in BLOCK" for
-// an example that is a part of a file.
-var example = regexp.MustCompile("(?m)^```hcl(.*)\n((?:.*\n)*?)```$")
-
-// surroundings holds the texts that make an example a file, by the block that it belongs to.
-func surroundings(block string) (before, after string, known bool) {
-	const (
-		pipelineBegins = "pipeline \"PRD-001\" {\n"
-		phaseBegins    = pipelineBegins + "phase \"main\" {\n"
-		workstream     = "workstream \"example\" { command = [\"true\"] }\n"
-		phase          = "phase \"last\" {\n" + workstream + "}\n"
-	)
-	switch block {
-	case "":
-		return "", "", true
-	case "file":
-		return "", pipelineBegins + phase + "}\n", true
-	case "pipeline":
-		return pipelineBegins, phase + "}\n", true
-	case "phase":
-		return phaseBegins, "}\n}\n", true
-	case "workstream":
-		return phaseBegins + "workstream \"example\" {\n", "}\n}\n}\n", true
-	}
-	return "", "", false
-}
-
 // TestExamples loads each example. One with the word mistake must give diagnostics that its
 // text is about, and no others. All others must give none.
 func TestExamples(t *testing.T) {
@@ -301,9 +275,9 @@ func TestExamples(t *testing.T) {
 	examples := 0
 	for _, s := range sections(t) {
 		for _, topic := range s.Topics {
-			for _, m := range example.FindAllStringSubmatch(topic.Body, -1) {
+			for _, e := range pipelinetest.Examples(topic.Body) {
 				examples++
-				checkExample(t, workspace, topic, m[1], m[2])
+				checkExample(t, workspace, topic, e)
 			}
 		}
 	}
@@ -312,18 +286,17 @@ func TestExamples(t *testing.T) {
 	}
 }
 
-func checkExample(t *testing.T, workspace string, topic explain.Topic, info, text string) {
+func checkExample(t *testing.T, workspace string, topic explain.Topic, e pipelinetest.Example) {
 	t.Helper()
-	info, mistake := strings.CutPrefix(info, " mistake")
-	before, after, known := surroundings(strings.TrimPrefix(info, " in "))
+	source, known := e.Source()
 	if !known {
-		t.Errorf("%s: unknown words after hcl: %q", topic.Names[0], info)
+		t.Errorf("%s: unknown words after hcl: %q", topic.Names[0], e.Info)
 		return
 	}
 	in := pipeline.Inputs{Workspace: workspace, Open: true}
-	parsed, _ := pipeline.Parse([]byte(before+text+after), "PRD-001.hcl")
+	parsed, _ := pipeline.Parse([]byte(source), "PRD-001.hcl")
 	_, diags := parsed.Including(in).Pipeline(in)
-	if mistake != (len(diags) > 0) {
+	if e.Mistake() != (len(diags) > 0) {
 		t.Errorf("%s: an example gives %d diagnostics: %v", topic.Names[0], len(diags), diags)
 	}
 	for _, diag := range diags {

@@ -21,6 +21,12 @@ type OutputsReport struct {
 	Workstreams   []WorkstreamOutputs `json:"workstreams"` // those that have some
 }
 
+// OutputReport is one value of a workstream.
+type OutputReport struct {
+	FormatVersion string `json:"format_version"`
+	OutputValue
+}
+
 // WorkstreamOutputs are the outputs and metrics of a workstream that has succeeded.
 type WorkstreamOutputs struct {
 	Name     string                 `json:"name"`

@@ -41,8 +41,11 @@ type PipelineRef struct {
 	VarFiles      []string
 	AllowUnset    bool // variables need no values
 	called        bool // another pipeline calls it, and gives values to its variables
-	warnUnmatched bool // warn about inputs that match no file now
+	WarnUnmatched bool // warn about inputs that match no file now
 	strict        bool // treat warnings as errors
+
+	// Unsaved are contents of files of the workspace that an editor has, by path. They are read instead of the files.
+	Unsaved map[string][]byte
 }
 
 // AddFlags adds the flags that choose a file and set variables.
@@ -59,7 +62,7 @@ func (r *PipelineRef) AddVariableFlags(cmd *cobra.Command) {
 
 // AddStrictFlag adds --strict, for commands that warn of inputs that match nothing.
 func (r *PipelineRef) AddStrictFlag(cmd *cobra.Command) {
-	r.warnUnmatched = true
+	r.WarnUnmatched = true
 	cmd.Flags().BoolVar(&r.strict, "strict", false, "treat warnings about the pipeline as errors, such as inputs that match nothing")
 }
 
@@ -174,20 +177,23 @@ func ReadPipeline(env *cli.Environment, cfg *config.Config, ref PipelineRef) (*P
 	if err != nil {
 		return nil, err
 	}
-	source, err := ReadSource(path)
-	if err != nil {
-		return nil, err
+	source, unsaved := ref.Unsaved[env.InWorkspace(path)]
+	if !unsaved {
+		if source, err = ReadSource(path); err != nil {
+			return nil, err
+		}
 	}
 	inputs, diags, err := readVariables(env, ref)
 	if err != nil {
 		return nil, err
 	}
 	parsed, _ := pipeline.Parse(source, env.Display(path))
-	in := pipeline.Inputs{Variables: inputs, Open: ref.AllowUnset, Workspace: env.Workdir, IDPattern: cfg.IDPattern, Hidden: hiddenIn(env, cfg, parsed), Links: workspaceLinks{env.Workdir}}
+	in := inputsIn(env, cfg, parsed, ref.Unsaved)
+	in.Variables, in.Open = inputs, ref.AllowUnset
 	if _, called := cfg.Root(ref.PRD); called {
 		in.SessionID = ref.PRD
 	}
-	if ref.warnUnmatched {
+	if ref.WarnUnmatched {
 		files, err := workspace.Open(workspace.Options{Dir: env.Workdir})
 		if err != nil {
 			return nil, err
@@ -215,6 +221,16 @@ func ReadPipeline(env *cli.Environment, cfg *config.Config, ref PipelineRef) (*P
 		result.Diagnostics = append(result.Diagnostics, unusableIDs(cfg, p)...)
 	}
 	return result, nil
+}
+
+// inputsIn returns what a file is evaluated with in a workspace, but for the values of its variables.
+func inputsIn(env *cli.Environment, cfg *config.Config, file *pipeline.File, unsaved map[string][]byte) pipeline.Inputs {
+	return pipeline.Inputs{Workspace: env.Workdir, IDPattern: cfg.IDPattern, Hidden: hiddenIn(env, cfg, file), Links: workspaceLinks{env.Workdir}, Unsaved: unsaved}
+}
+
+// Included returns the files that a file of the workspace includes, as they are, or as they are in unsaved, by path.
+func Included(env *cli.Environment, cfg *config.Config, file *pipeline.File, unsaved map[string][]byte) []*pipeline.File {
+	return file.Including(inputsIn(env, cfg, file, unsaved)).Included()
 }
 
 // unusableIDs returns the mistakes of a pipeline whose id, or that of a pipeline that it calls,

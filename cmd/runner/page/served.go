@@ -64,6 +64,7 @@ type frame struct {
 	Version string
 	PRD     string // "": the page is about no single one
 	Live    string // where the page finds out what has changed; "": it does not change
+	Said    string // what the command printed that a form of the page before has run
 	Body    any
 }
 
@@ -74,6 +75,30 @@ func (s *Server) write(w io.Writer, name string, f frame) error {
 
 // Home writes the list of all PRDs.
 func (s *Server) Home(w io.Writer, list []info.SessionStatus) error {
+	return s.write(w, "home.html", frame{Heading: "Runner", Live: "/events", Body: homeRows(list)})
+}
+
+// HomeParts returns the parts of the list of all PRDs.
+func (s *Server) HomeParts(list []info.SessionStatus) ([]Part, error) {
+	var parts []Part
+	for _, row := range homeRows(list) {
+		part, err := s.part("prd", row.ID, row)
+		if err != nil {
+			return nil, err
+		}
+		parts = append(parts, part)
+	}
+	return parts, nil
+}
+
+// part returns a part of a page.
+func (s *Server) part(name, id string, data any) (Part, error) {
+	var b strings.Builder
+	err := execute(&b, s.templates, name, data)
+	return Part{id, b.String()}, err
+}
+
+func homeRows(list []info.SessionStatus) []homeRow {
 	var rows []homeRow
 	for _, st := range list {
 		r := homeRow{PRD: st.PRD, Path: PathOf(st.PRD), Title: st.Title, Mark: graph.Mark{Class: info.ClassOf(st.Style()), Text: st.StatusText()}, Phase: st.PhaseReached(), Done: st.Counts.String()}
@@ -83,23 +108,24 @@ func (s *Server) Home(w io.Writer, list []info.SessionStatus) error {
 		if !st.UpdatedAt.IsZero() {
 			r.Updated = st.UpdatedAt.UTC().Format(time.DateTime)
 		}
+		r.ID = "prd-" + template.URLQueryEscaper(st.PRD)
 		rows = append(rows, r)
 	}
-	return s.write(w, "home.html", frame{Heading: "Runner", Body: rows})
+	return rows
 }
 
 type homeRow struct {
-	PRD, Path, Title, Phase, Done, Updated string
-	Mark                                   graph.Mark
+	ID, PRD, Path, Title, Phase, Done, Updated string
+	Mark                                       graph.Mark
 }
 
-// Session writes the page of a session. secret goes into its forms.
-func (s *Server) Session(w io.Writer, o *info.Overview, secret string) error {
+// Session writes the page of a session. secret goes into its forms, and said is what the last form led to.
+func (s *Server) Session(w io.Writer, o *info.Overview, secret, said string) error {
 	shown, err := s.session(o, secret)
 	if err != nil {
 		return err
 	}
-	return s.write(w, "served.html", frame{Heading: headingOf(o.Status.PRD, o.Status.Title), PRD: o.Status.PRD, Live: PathOf(o.Status.PRD, "events"), Body: shown})
+	return s.write(w, "served.html", frame{Heading: headingOf(o.Status.PRD, o.Status.Title), PRD: o.Status.PRD, Live: PathOf(o.Status.PRD, "events"), Said: said, Body: shown})
 }
 
 func headingOf(prd, title string) string {
@@ -150,11 +176,11 @@ func (s *Server) Parts(o *info.Overview, secret string) ([]Part, error) {
 	}
 	var parts []Part
 	add := func(name, id string, data any) {
-		var b strings.Builder
-		if failed := execute(&b, s.templates, name, data); failed != nil && err == nil {
+		part, failed := s.part(name, id, data)
+		if failed != nil && err == nil {
 			err = failed
 		}
-		parts = append(parts, Part{id, b.String()})
+		parts = append(parts, part)
 	}
 	for _, name := range []string{"result", "nav", "about", "waiting", "failures", "span"} {
 		add(name, name, shown)

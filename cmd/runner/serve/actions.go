@@ -52,6 +52,7 @@ func (s *server) action(of func(r *http.Request) command) http.HandlerFunc {
 		printed, code := s.run(r.Context(), line...)
 		prd := r.PathValue("prd")
 		if code == 0 {
+			s.guard.tell(r, printed)
 			http.Redirect(w, r, page.PathOf(prd), http.StatusSeeOther)
 			return
 		}

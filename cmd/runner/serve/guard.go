@@ -24,14 +24,15 @@ type guard struct {
 	pages  *page.Server
 
 	mu      sync.Mutex
-	entered map[string]bool // the values of cookies
+	entered map[string]bool   // the values of cookies
+	told    map[string]string // by the value of a cookie: what the next page says of the last action
 }
 
 // mostEntered bounds how many browsers are let in.
 const mostEntered = 10_000
 
 func newGuard(token string, addr net.Addr, pages *page.Server) *guard {
-	g := &guard{token: token, secret: rand.Text(), pages: pages, entered: map[string]bool{}}
+	g := &guard{token: token, secret: rand.Text(), pages: pages, entered: map[string]bool{}, told: map[string]string{}}
 	if tcp, ok := addr.(*net.TCPAddr); ok {
 		g.open = !tcp.IP.IsLoopback()
 	}
@@ -132,6 +133,7 @@ func (g *guard) letIn(w http.ResponseWriter) {
 	g.mu.Lock()
 	if len(g.entered) >= mostEntered {
 		clear(g.entered)
+		clear(g.told)
 	}
 	g.entered[value] = true
 	g.mu.Unlock()
@@ -146,6 +148,28 @@ func (g *guard) hasEntered(r *http.Request) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.entered[c.Value]
+}
+
+// tell keeps what a command has printed for the next page that the browser shows.
+func (g *guard) tell(r *http.Request, text string) {
+	if c, err := r.Cookie(g.cookie); err == nil {
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		g.told[c.Value] = text
+	}
+}
+
+// listen returns what tell has kept, once.
+func (g *guard) listen(r *http.Request) string {
+	c, err := r.Cookie(g.cookie)
+	if err != nil {
+		return ""
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	text := g.told[c.Value]
+	delete(g.told, c.Value)
+	return text
 }
 
 // isForm reports whether a form was sent from a page of this server.

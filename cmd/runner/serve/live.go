@@ -2,14 +2,16 @@ package serve
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
+	"strconv"
+	"strings"
 	"sync"
 	"time"
 
-	"prdrunner/cmd/runner/inspect"
 	"prdrunner/cmd/runner/page"
 )
 
@@ -24,9 +26,10 @@ type live struct {
 	all    sync.WaitGroup
 }
 
-// topic is a session that open pages show.
+// topic is what open pages show: a session, or the list of all.
 type topic struct {
-	prd   string
+	prd   string // "": the list
+	id    string // tells it from the topics before it
 	pages map[*viewer]bool
 	stop  context.CancelFunc
 	parts map[string]version // that the session's page has now, by the id of the element
@@ -59,7 +62,7 @@ const readInterval = 250 * time.Millisecond
 // serve sends changes to a page until it is closed.
 func (l *live) serve(w http.ResponseWriter, r *http.Request) {
 	v := &viewer{wake: make(chan struct{}, 1)}
-	t := l.join(r.PathValue("prd"), v)
+	t := l.join(r.PathValue("prd"), v, r.Header.Get("Last-Event-ID"))
 	defer l.leave(t, v)
 	s := newStream(w)
 	if !s.begin() {
@@ -68,9 +71,14 @@ func (l *live) serve(w http.ResponseWriter, r *http.Request) {
 	beat := time.NewTicker(15 * time.Second)
 	defer beat.Stop()
 	for {
-		for _, p := range l.changed(t, v) {
+		parts, seen := l.changed(t, v)
+		for i, p := range parts {
 			text, err := json.Marshal(map[string]string{"id": p.ID, "html": p.HTML})
-			if err != nil || !s.send("part", string(text)) {
+			id := "" // until the last one, the page does not have all of the change
+			if i == len(parts)-1 {
+				id = t.id + "-" + strconv.FormatUint(seen, 10)
+			}
+			if err != nil || !s.send("part", string(text), id) {
 				return
 			}
 		}
@@ -86,19 +94,21 @@ func (l *live) serve(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// join adds a page to those that show a session.
-func (l *live) join(prd string, v *viewer) *topic {
+// join adds a page to those that show a session. last is what the page got last, if its connection was lost.
+func (l *live) join(prd string, v *viewer, last string) *topic {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	t := l.topics[prd]
 	if t == nil {
 		ctx, stop := context.WithCancel(l.ctx)
-		t = &topic{prd: prd, pages: map[*viewer]bool{}, stop: stop, parts: map[string]version{}}
+		t = &topic{prd: prd, id: rand.Text(), pages: map[*viewer]bool{}, stop: stop, parts: map[string]version{}}
 		l.topics[prd] = t
 		l.all.Go(func() { l.follow(ctx, t) })
 	}
 	t.pages[v] = true
-	v.seen = 0 // what the page has shown meanwhile may be older
+	if seen, same := strings.CutPrefix(last, t.id+"-"); same { // otherwise what the page shows may be older
+		v.seen, _ = strconv.ParseUint(seen, 10, 64)
+	}
 	return t
 }
 
@@ -111,8 +121,8 @@ func (l *live) leave(t *topic, v *viewer) {
 	}
 }
 
-// changed returns the parts that have changed since a page took some.
-func (l *live) changed(t *topic, v *viewer) (parts []page.Part) {
+// changed returns the parts that have changed since a page took some, and up to which change the page has everything then.
+func (l *live) changed(t *topic, v *viewer) (parts []page.Part, seen uint64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, id := range t.order {
@@ -121,7 +131,7 @@ func (l *live) changed(t *topic, v *viewer) (parts []page.Part) {
 		}
 	}
 	v.seen = t.count
-	return parts
+	return parts, v.seen
 }
 
 // follow reads a session whenever it has changed.
@@ -142,11 +152,7 @@ func (l *live) follow(ctx context.Context, t *topic) {
 
 // read reads a session, and wakes the pages that show it if something has changed.
 func (l *live) read(ctx context.Context, t *topic) {
-	o, err := inspect.Overview(ctx, l.server.environment(io.Discard), t.prd)
-	if err != nil {
-		return
-	}
-	parts, err := l.server.pages.Parts(o, l.server.guard.secret)
+	parts, err := l.server.parts(ctx, t.prd)
 	if err != nil {
 		return
 	}
@@ -189,9 +195,12 @@ func (s *stream) begin() bool {
 	return s.write(": hello\n\n")
 }
 
-// send sends an event with a text in one line.
-func (s *stream) send(name, data string) bool {
-	return s.write(fmt.Sprintf("event: %s\ndata: %s\n\n", name, data))
+// send sends an event with a text in one line. With an id, a browser that lost its connection says up to where it came.
+func (s *stream) send(name, data, id string) bool {
+	if id != "" {
+		id = "id: " + id + "\n"
+	}
+	return s.write(fmt.Sprintf("%sevent: %s\ndata: %s\n\n", id, name, data))
 }
 
 // beat finds out whether the browser is still there.

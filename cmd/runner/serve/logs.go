@@ -22,9 +22,9 @@ func (s *server) follow(w http.ResponseWriter, r *http.Request) {
 	ctx, stop := context.WithCancel(r.Context())
 	defer stop()
 	s.stream(ctx, func(text string) {
-		if line, err := json.Marshal(view.Clean(text)); err != nil || !to.send("text", string(line)) {
+		if line, err := json.Marshal(view.Clean(text)); err != nil || !to.send("text", string(line), "") {
 			stop()
 		}
 	}, "logs", r.PathValue("prd"), step, "-f", "--tail", "0")
-	_ = to.send("end", "")
+	_ = to.send("end", "", "")
 }

@@ -11,6 +11,8 @@ import (
 
 	"prdrunner/checkpoint/text"
 	"prdrunner/cmd/runner/cli"
+	"prdrunner/cmd/runner/docs"
+	"prdrunner/cmd/runner/info"
 	"prdrunner/cmd/runner/inspect"
 	"prdrunner/cmd/runner/load"
 	"prdrunner/cmd/runner/page"
@@ -21,6 +23,7 @@ import (
 func (s *server) routes(readOnly bool) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /{$}", s.home)
+	mux.HandleFunc("GET /events", s.live.serve)
 	mux.HandleFunc("GET /static/{name}", s.static)
 	mux.HandleFunc("GET /prd/{prd}", s.session)
 	mux.HandleFunc("GET /prd/{prd}/events", s.live.serve)
@@ -33,6 +36,8 @@ func (s *server) routes(readOnly bool) http.Handler {
 	mux.HandleFunc("GET /prd/{prd}/checkpoint/{checkpoint}/diff", s.difference)
 	mux.HandleFunc("GET /prd/{prd}/checkpoint/{checkpoint}/rollback", s.previewRollback)
 	mux.HandleFunc("GET /safety", s.safety)
+	mux.HandleFunc("GET /manual", s.manual)
+	mux.HandleFunc("GET /manual/{topic}", s.manual)
 	if !readOnly {
 		s.actions(mux)
 	}
@@ -74,21 +79,43 @@ func (s *server) fail(w http.ResponseWriter, _ *http.Request, err error) {
 
 func (s *server) home(w http.ResponseWriter, r *http.Request) {
 	s.respond(w, r, func(to io.Writer) error {
-		env := s.environment(io.Discard)
-		cfg, err := env.LoadConfig()
-		if err != nil {
-			return err
-		}
-		store, err := load.OpenStore(env, cfg, load.PipelineRef{})
-		if err != nil {
-			return err
-		}
-		list, _, err := inspect.Statuses(r.Context(), env, store)
+		list, err := s.sessions(r.Context())
 		if err != nil {
 			return err
 		}
 		return s.pages.Home(to, list)
 	})
+}
+
+// sessions returns the statuses of all PRDs.
+func (s *server) sessions(ctx context.Context) ([]info.SessionStatus, error) {
+	env := s.environment(io.Discard)
+	cfg, err := env.LoadConfig()
+	if err != nil {
+		return nil, err
+	}
+	store, err := load.OpenStore(env, cfg, load.PipelineRef{})
+	if err != nil {
+		return nil, err
+	}
+	list, _, err := inspect.Statuses(ctx, env, store)
+	return list, err
+}
+
+// parts returns the parts of the page of a PRD, or of the list of all for "".
+func (s *server) parts(ctx context.Context, prd string) ([]page.Part, error) {
+	if prd == "" {
+		list, err := s.sessions(ctx)
+		if err != nil {
+			return nil, err
+		}
+		return s.pages.HomeParts(list)
+	}
+	o, err := inspect.Overview(ctx, s.environment(io.Discard), prd)
+	if err != nil {
+		return nil, err
+	}
+	return s.pages.Parts(o, s.guard.secret)
 }
 
 // environment returns the environment of one request, whose warnings go to w.
@@ -111,7 +138,7 @@ func (s *server) session(w http.ResponseWriter, r *http.Request) {
 		if err != nil {
 			return err
 		}
-		return s.pages.Session(to, o, s.guard.secret)
+		return s.pages.Session(to, o, s.guard.secret, view.Clean(s.guard.listen(r)))
 	})
 }
 
@@ -182,6 +209,21 @@ func (s *server) history(w http.ResponseWriter, r *http.Request) {
 
 func (s *server) safety(w http.ResponseWriter, r *http.Request) {
 	s.printed(w, r, page.Printed{Title: "Safety checkpoints"}, "safety", "list")
+}
+
+// manual shows a page of the manual, or the list of all.
+func (s *server) manual(w http.ResponseWriter, r *http.Request) {
+	s.respond(w, r, func(to io.Writer) error {
+		topic := r.PathValue("topic")
+		if topic == "" {
+			return s.pages.Manual(to)
+		}
+		text, ok := docs.Find(topic)
+		if !ok {
+			return fmt.Errorf("there is no page of the manual %q", topic)
+		}
+		return s.pages.ManualPage(to, text)
+	})
 }
 
 func (s *server) checkpoint(w http.ResponseWriter, r *http.Request) {

@@ -23,52 +23,11 @@ func Explanation(w io.Writer, name string, topics []explain.Topic, width int) er
 		fmt.Fprintf(&b, "%s (%s)\n\n%s\n", name, t.Kind, wrap(t.Headline, width, ""))
 		if t.Body != "" {
 			b.WriteString("\n")
-			explanationBody(&b, t.Body, width)
+			printMarkdown(&b, t.Body, width, nil)
 		}
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
-}
-
-// explanationBody prints Markdown that has paragraphs, lists and code.
-func explanationBody(b *strings.Builder, markdown string, width int) {
-	var paragraph []string
-	flush := func() {
-		text := strings.Join(paragraph, " ")
-		if item, isItem := strings.CutPrefix(text, "- "); isItem {
-			fmt.Fprintln(b, "- "+strings.TrimPrefix(wrap(item, width, "  "), "  "))
-		} else if text != "" {
-			fmt.Fprintln(b, wrap(text, width, ""))
-		}
-		paragraph = nil
-	}
-	fenced, mistaken := false, false
-	for line := range strings.SplitSeq(markdown, "\n") {
-		info, fence := strings.CutPrefix(line, "```")
-		switch {
-		case fence:
-			fenced = !fenced
-			switch {
-			case strings.HasPrefix(info, "hcl mistake"):
-				mistaken = true
-				fmt.Fprintln(b, "    # not like this:")
-			case fenced && mistaken:
-				fmt.Fprintln(b, "    # but like this:")
-			}
-		case line == "" || strings.HasPrefix(line, "    ") || fenced:
-			flush()
-			if fenced && line != "" {
-				line = "    " + line
-			}
-			fmt.Fprintln(b, line)
-		case strings.HasPrefix(line, "- "):
-			flush()
-			paragraph = []string{line}
-		default:
-			paragraph = append(paragraph, strings.TrimSpace(line))
-		}
-	}
-	flush()
 }
 
 // wrap wraps a text at a width, but not beyond readableWidth, and indents each line. It does
@@ -86,25 +45,13 @@ func wrap(text string, width int, indent string) string {
 	return indent + strings.ReplaceAll(strings.ReplaceAll(lines, unbroken, " "), "\n", "\n"+indent)
 }
 
-// explanationLines prints the names of a topic and its headline, beside the names if these are
-// short.
-func explanationLines(b *strings.Builder, names, headline string, width int) {
-	const column = 20
-	indent := strings.Repeat(" ", column+2)
-	if len(names) >= column {
-		fmt.Fprintf(b, "%s\n%s\n", wrap(names, width, "  "), wrap(headline, width, indent))
-		return
-	}
-	fmt.Fprintf(b, "  %-*s%s\n", column, names, strings.TrimPrefix(wrap(headline, width, indent), indent))
-}
-
 // Explanations lists all that `runner explain` knows.
 func Explanations(w io.Writer, sections []explain.Section, width int) error {
 	var b strings.Builder
 	for _, s := range sections {
 		fmt.Fprintf(&b, "%s\n\n", s.Heading)
 		for _, t := range s.Topics {
-			explanationLines(&b, strings.Join(t.Names, ", "), t.Headline, width)
+			named(&b, strings.Join(t.Names, ", "), t.Headline, width)
 		}
 		b.WriteString("\n")
 	}

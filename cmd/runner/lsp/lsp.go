@@ -1,0 +1,73 @@
+// Package lsp is the command `runner lsp`, a language server for pipelines, which editors start. Begin with [NewCommand].
+//
+// What an editor asks belongs here. What a mistake is and what may stand where, package pipeline says, and what each
+// argument means is taken from its manual: nothing is described twice.
+//
+//   - server.go: the requests, and the open documents;
+//   - protocol.go: the messages;
+//   - text.go, source.go, cursor.go: a document, and where something is in it;
+//   - workspace.go: the files around a document;
+//   - check.go: mistakes, and what mends them;
+//   - complete.go, describe.go, manual.go, navigate.go: what can be written, what it means, where it is declared.
+package lsp
+
+import (
+	"context"
+	"errors"
+	"io"
+
+	"github.com/sourcegraph/jsonrpc2"
+	"github.com/spf13/cobra"
+
+	"prdrunner/cmd/runner/advice"
+	"prdrunner/cmd/runner/cli"
+)
+
+// NewCommand returns the command.
+func NewCommand(env *cli.Environment) *cobra.Command {
+	return &cobra.Command{
+		Use:   "lsp",
+		Short: "Help editors with pipelines",
+		Long: `Talk to an editor about pipelines, by the Language Server Protocol on standard input and
+output: mistakes as you type, completion, what a word means, where something is
+declared and used, renaming, formatting, and corrections of misspelled names. Editors
+start this command; "runner help editors" says how to set up some.`,
+		Args: cli.Arguments(0, 0),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if env.IsTerminal(env.Stdin) {
+				return advice.With(advice.Usagef("an editor starts this command, and a person can't talk to it"), "`runner help editors` says how to set up an editor")
+			}
+			return serve(cmd.Context(), env)
+		},
+	}
+}
+
+// streams are standard input and output as one stream.
+type streams struct {
+	io.Reader
+	io.Writer
+}
+
+// Close implements io.Closer.
+func (streams) Close() error { return nil }
+
+// serve answers an editor until it goes away.
+func serve(ctx context.Context, env *cli.Environment) error {
+	env.Signals.ResumeWith("") // who stops a language server leaves nothing to do
+	s := newServer(env)
+	ctx, stop := context.WithCancel(ctx)
+	defer s.wait()
+	defer stop()
+	stream := jsonrpc2.NewBufferedStream(streams{env.Stdin, env.Stdout.Raw}, jsonrpc2.VSCodeObjectCodec{})
+	conn := jsonrpc2.NewConn(ctx, stream, jsonrpc2.HandlerWithError(s.handle))
+	s.begin(ctx, conn)
+	select {
+	case <-conn.DisconnectNotify():
+	case <-s.exited:
+	case <-ctx.Done():
+	}
+	if !s.isShutDown() && ctx.Err() == nil {
+		return errors.New("the editor went away without a farewell")
+	}
+	return nil
+}

@@ -1,0 +1,192 @@
+package lsp
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"sync"
+
+	"github.com/sourcegraph/jsonrpc2"
+
+	"prdrunner/cmd/runner/cli"
+)
+
+// server answers requests one after the other. Mistakes are looked for beside that.
+type server struct {
+	env *cli.Environment
+
+	mu        sync.Mutex
+	documents map[string]*document // the open ones, by URI
+	shutDown  bool
+	snippets  bool // the editor takes completions with places to fill in
+
+	manual func() *manual // made at first use
+	exited chan struct{}  // closed when the editor asks the server to end
+	checks *checks
+	all    sync.WaitGroup
+}
+
+// document is an open file. Its content is never changed: an edit makes another document.
+type document struct {
+	uri     string
+	version int
+	*source
+}
+
+func newServer(env *cli.Environment) *server {
+	return &server{env: env, documents: map[string]*document{}, manual: sync.OnceValue(newManual), exited: make(chan struct{})}
+}
+
+// begin starts to look for mistakes, which it sends to the editor.
+func (s *server) begin(ctx context.Context, conn *jsonrpc2.Conn) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.checks = newChecks(s, conn)
+	s.all.Go(func() { s.checks.run(ctx) })
+}
+
+func (s *server) wait() { s.all.Wait() }
+
+func (s *server) isShutDown() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.shutDown
+}
+
+// handle answers a request.
+func (s *server) handle(_ context.Context, _ *jsonrpc2.Conn, req *jsonrpc2.Request) (any, error) {
+	switch req.Method {
+	case "initialize":
+		return answer(req, s.initialize)
+	case "shutdown":
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.shutDown = true
+		return nil, nil
+	case "exit":
+		close(s.exited)
+		return nil, nil
+	case "textDocument/didOpen":
+		return answer(req, s.didOpen)
+	case "textDocument/didChange":
+		return answer(req, s.didChange)
+	case "textDocument/didSave":
+		return answer(req, s.didSave)
+	case "textDocument/didClose":
+		return answer(req, s.didClose)
+	case "textDocument/completion":
+		return about(s, req, s.complete)
+	case "textDocument/hover":
+		return about(s, req, s.hover)
+	case "textDocument/definition":
+		return about(s, req, s.definition)
+	case "textDocument/references":
+		return about(s, req, s.references)
+	case "textDocument/documentHighlight":
+		return about(s, req, s.highlights)
+	case "textDocument/prepareRename":
+		return about(s, req, s.prepareRename)
+	case "textDocument/rename":
+		return about(s, req, s.rename)
+	case "textDocument/formatting":
+		return about(s, req, s.format)
+	case "textDocument/documentSymbol":
+		return about(s, req, s.symbols)
+	case "textDocument/codeAction":
+		return answer(req, s.codeActions)
+	}
+	if req.Notif || strings.HasPrefix(req.Method, "$/") {
+		return nil, nil // what a server does not know it may pass over
+	}
+	return nil, &jsonrpc2.Error{Code: jsonrpc2.CodeMethodNotFound, Message: "not supported: " + req.Method}
+}
+
+// answer answers a request by its parameters.
+func answer[P, R any](req *jsonrpc2.Request, with func(P) (R, error)) (any, error) {
+	var params P
+	if req.Params != nil {
+		if err := json.Unmarshal(*req.Params, &params); err != nil {
+			return nil, &jsonrpc2.Error{Code: jsonrpc2.CodeInvalidParams, Message: err.Error()}
+		}
+	}
+	return with(params)
+}
+
+// about answers a request about a place in an open document.
+func about[R any](s *server, req *jsonrpc2.Request, with func(d *document, p positionParams) (R, error)) (any, error) {
+	return answer(req, func(p positionParams) (any, error) {
+		d := s.document(p.TextDocument.URI)
+		if d == nil {
+			return nil, &jsonrpc2.Error{Code: jsonrpc2.CodeInvalidParams, Message: "the document is not open: " + p.TextDocument.URI}
+		}
+		return with(d, p)
+	})
+}
+
+func (s *server) document(uri string) *document {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.documents[uri]
+}
+
+func (s *server) initialize(p initializeParams) (initializeResult, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.snippets = p.Capabilities.TextDocument.Completion.CompletionItem.SnippetSupport
+	var r initializeResult
+	r.ServerInfo.Name, r.ServerInfo.Version = "runner", s.env.Version
+	r.Capabilities = capabilities{
+		PositionEncoding: "utf-16", TextDocumentSync: syncOptions{OpenClose: true, Change: 2, Save: true},
+		CompletionProvider: completionOptions{TriggerCharacters: []string{".", "\"", "/"}},
+		HoverProvider:      true, DefinitionProvider: true, ReferencesProvider: true, DocumentHighlightProvider: true,
+		RenameProvider: renameOptions{PrepareProvider: true}, DocumentFormattingProvider: true, DocumentSymbolProvider: true,
+		CodeActionProvider: codeActionOptions{CodeActionKinds: []string{"quickfix"}},
+	}
+	return r, nil
+}
+
+// keep makes a document the one that is open.
+func (s *server) keep(uri string, version int, content *text, saved bool) {
+	d := &document{uri, version, newSource(pathOf(uri), content)}
+	s.mu.Lock()
+	s.documents[uri] = d
+	s.mu.Unlock()
+	s.checks.ask(uri, saved)
+}
+
+func (s *server) didOpen(p didOpenParams) (any, error) {
+	s.keep(p.TextDocument.URI, p.TextDocument.Version, newText(p.TextDocument.Text), true)
+	return nil, nil
+}
+
+func (s *server) didChange(p didChangeParams) (any, error) {
+	d := s.document(p.TextDocument.URI)
+	if d == nil {
+		return nil, nil
+	}
+	content := d.text
+	for _, c := range p.ContentChanges {
+		if c.Range == nil {
+			content = newText(c.Text)
+		} else {
+			content = content.replaced(*c.Range, c.Text)
+		}
+	}
+	s.keep(d.uri, p.TextDocument.Version, content, false)
+	return nil, nil
+}
+
+func (s *server) didSave(p documentParams) (any, error) {
+	if s.document(p.TextDocument.URI) != nil {
+		s.checks.ask(p.TextDocument.URI, true)
+	}
+	return nil, nil
+}
+
+func (s *server) didClose(p documentParams) (any, error) {
+	s.mu.Lock()
+	delete(s.documents, p.TextDocument.URI)
+	s.mu.Unlock()
+	s.checks.forget(p.TextDocument.URI)
+	return nil, nil
+}

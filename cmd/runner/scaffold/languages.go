@@ -1,0 +1,208 @@
+package scaffold
+
+import (
+	"encoding/json"
+	"io/fs"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+func findGo(p project) (string, []phase) {
+	if !p.has("go.mod") {
+		return "", nil
+	}
+	sources := []string{"go.mod", "go.sum", "**/*.go"}
+	if !p.has("go.sum") {
+		sources = []string{"go.mod", "**/*.go"}
+	}
+	phases := []phase{
+		{name: "check", comment: "What takes seconds comes first.", steps: []step{
+			runs("go-vet", "Mistakes that the compiler lets pass.", []string{"go", "vet", "./..."}, reads(sources...), pure()),
+		}},
+		{name: "test", comment: "Tests, with the files that they read.", steps: []step{
+			runs("go-test", "All packages.", []string{"go", "test", "./..."}, reads(append(sources, "**/testdata/**")...), pure()),
+		}},
+	}
+	if p.hasGoMain() {
+		phases = append(phases, phase{name: "build", comment: "The programs.", steps: []step{
+			runs("go-build", "Each main package becomes a program in bin.", []string{"go", "build", "-o", "bin/", "./..."}, reads(sources...), makes("bin/*"), pure()),
+		}})
+	}
+	return "go.mod", phases
+}
+
+// hasGoMain reports whether a module has a program at its top or below cmd.
+func (p project) hasGoMain() bool {
+	for _, pattern := range []string{"*.go", "cmd/*.go", "cmd/*/*.go"} {
+		matches, _ := fs.Glob(p.files, pattern)
+		if slices.ContainsFunc(matches, func(file string) bool { return regexp.MustCompile(`(?m)^package main\b`).MatchString(p.read(file)) }) {
+			return true
+		}
+	}
+	return false
+}
+
+func findRust(p project) (string, []phase) {
+	if !p.has("Cargo.toml") {
+		return "", nil
+	}
+	sources := []string{"Cargo.toml", "Cargo.lock", "**/*.rs", "**/Cargo.toml", "!target"}
+	if !p.has("Cargo.lock") {
+		sources = slices.DeleteFunc(sources, func(s string) bool { return s == "Cargo.lock" })
+	}
+	return "Cargo.toml", []phase{
+		{name: "check", comment: "What takes seconds comes first.", steps: []step{
+			runs("cargo-check", "Does it compile?", []string{"cargo", "check", "--all-targets"}, reads(sources...)),
+		}},
+		{name: "test", comment: "Tests.", steps: []step{
+			runs("cargo-test", "All of the workspace.", []string{"cargo", "test", "--workspace"}, reads(sources...)),
+		}},
+	}
+}
+
+func findJava(p project) (string, []phase) {
+	sources := []string{"src/**"}
+	switch gradle := p.first("build.gradle*"); {
+	case p.has("pom.xml"):
+		command := "mvn"
+		if p.has("mvnw") {
+			command = "./mvnw"
+		}
+		return "pom.xml", []phase{{name: "test", comment: "Compile, test and pack.", steps: []step{
+			runs("maven", "What it makes is in target.", []string{command, "-B", "verify"}, reads(append([]string{"pom.xml"}, sources...)...), makes("target/*.jar")),
+		}}}
+	case gradle != "":
+		command := "gradle"
+		if p.has("gradlew") {
+			command = "./gradlew"
+		}
+		return gradle, []phase{{name: "test", comment: "Compile, test and pack.", steps: []step{
+			runs("gradle", "What it makes is in build.", []string{command, "--console=plain", "build"}, reads(append([]string{gradle}, sources...)...), makes("build/libs/*.jar")),
+		}}}
+	}
+	return "", nil
+}
+
+// nodePackage is what is used of a package.json.
+type nodePackage struct {
+	Scripts      map[string]string          `json:"scripts"`
+	Dependencies map[string]json.RawMessage `json:"dependencies"`
+	Development  map[string]json.RawMessage `json:"devDependencies"`
+	Workspaces   json.RawMessage            `json:"workspaces"`
+}
+
+func (p project) nodePackage(file string) nodePackage {
+	var n nodePackage
+	_ = json.Unmarshal([]byte(p.read(file)), &n) // of one that can't be read nothing is known
+	return n
+}
+
+// nodeManager returns the program that installs packages, how it is told to keep to the lock file, and that file.
+func (p project) nodeManager() (program string, install []string, lock string) {
+	switch {
+	case p.has("pnpm-lock.yaml"):
+		return "pnpm", []string{"pnpm", "install", "--frozen-lockfile"}, "pnpm-lock.yaml"
+	case p.has("yarn.lock"):
+		return "yarn", []string{"yarn", "install", "--frozen-lockfile"}, "yarn.lock"
+	case p.has("package-lock.json"):
+		return "npm", []string{"npm", "ci"}, "package-lock.json"
+	}
+	return "npm", []string{"npm", "install", "--no-save"}, ""
+}
+
+func findNode(p project) (string, []phase) {
+	if !p.has("package.json") {
+		return "", nil
+	}
+	n := p.nodePackage("package.json")
+	program, install, lock := p.nodeManager()
+	var phases []phase
+	if len(n.Dependencies)+len(n.Development) > 0 {
+		files := []string{"package.json"}
+		if lock != "" {
+			files = append(files, lock)
+		}
+		phases = append(phases, phase{name: "install", comment: "In CI, run this before \"runner build\": node_modules is not kept with the state.", steps: []step{
+			runs("packages", "The packages of the lock file.", install, reads(files...)),
+		}})
+	}
+	sources := []string{"**", "!node_modules", "!dist", "!build", "!out", "!.*", "!*.hcl"}
+	test := []step{}
+	for _, s := range []struct{ script, phase, comment string }{
+		{"lint", "check", "Style, and mistakes."}, {"typecheck", "check", "Types."}, {"test", "test", "Tests."}, {"build", "build", "What is published."},
+	} {
+		if n.Scripts[s.script] == "" || s.script == "test" && strings.Contains(n.Scripts[s.script], "no test specified") {
+			continue
+		}
+		phases = append(phases, phase{name: s.phase, comment: nodePhase(s.phase), steps: []step{
+			runs("node-"+s.script, s.comment, []string{program, "run", s.script}, reads(sources...)),
+		}})
+	}
+	if len(phases) == 0 {
+		test = append(test, runs("syntax", "package.json has no scripts yet: see that it can be read.", []string{"node", "-e", "require('./package.json')"}, reads("package.json"), pure()))
+		phases = append(phases, phase{name: "check", comment: "What takes seconds comes first.", steps: test})
+	}
+	return "package.json", mergePhases(phases)
+}
+
+func nodePhase(name string) string {
+	switch name {
+	case "check":
+		return "What takes seconds comes first."
+	case "test":
+		return "Tests."
+	}
+	return "What others use."
+}
+
+// mergePhases joins phases of the same name.
+func mergePhases(phases []phase) []phase { return joined([]Found{{phases: phases}}) }
+
+func findPython(p project) (string, []phase) {
+	file := ""
+	for _, candidate := range []string{"pyproject.toml", "setup.py", "requirements.txt"} {
+		if file == "" && p.has(candidate) {
+			file = candidate
+		}
+	}
+	if file == "" {
+		return "", nil
+	}
+	sources := []string{file, "**/*.py", "!.venv", "!venv"}
+	phases := []phase{{name: "check", comment: "What takes seconds comes first.", steps: []step{
+		runs("compile", "Syntax of all files.", []string{"python3", "-m", "compileall", "-q", "-x", `(^|/)\.?venv/`, "."}, reads(sources...)),
+	}}}
+	switch {
+	case p.usesPytest():
+		phases = append(phases, phase{name: "test", comment: "Tests. pytest must be installed.", steps: []step{
+			runs("pytest", "All tests.", []string{"python3", "-m", "pytest", "-q"}, reads(sources...)),
+		}})
+	case p.has("tests/test*.py") || p.has("test*.py") || p.has("test/test*.py"):
+		phases = append(phases, phase{name: "test", comment: "Tests.", steps: []step{
+			runs("unittest", "All tests.", []string{"python3", "-m", "unittest", "discover", "-s", p.testDir()}, reads(sources...)),
+		}})
+	}
+	return file, phases
+}
+
+func (p project) usesPytest() bool {
+	if p.has("pytest.ini") || p.has("conftest.py") || p.has("tests/conftest.py") {
+		return true
+	}
+	for _, file := range []string{"pyproject.toml", "setup.cfg", "tox.ini", "requirements.txt", "requirements-dev.txt"} {
+		if strings.Contains(p.read(file), "pytest") {
+			return true
+		}
+	}
+	return false
+}
+
+func (p project) testDir() string {
+	for _, dir := range []string{"tests", "test"} {
+		if p.has(dir + "/test*.py") {
+			return dir
+		}
+	}
+	return "."
+}

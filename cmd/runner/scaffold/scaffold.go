@@ -1,0 +1,215 @@
+// Package scaffold writes first pipelines: it looks at the files of a project, recognises what it is made with, and writes a
+// pipeline that builds and tests it.
+//
+// What a kind of project looks like, and what is done with it, belongs here. Asking the user and writing files does not: that is
+// the command `runner init`. Nothing here writes, and nothing is run. Where to begin:
+//
+//   - Find returns the kinds of which a project is, with what is done with each;
+//   - Pipeline writes the file;
+//   - languages.go and tools.go know what each kind looks like.
+package scaffold
+
+import (
+	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2/hclwrite"
+	"github.com/zclconf/go-cty/cty"
+
+	"prdrunner/pipeline"
+)
+
+// Kind is a kind of project.
+type Kind struct {
+	Name  string // what --template is given
+	Title string // for people, such as Go
+	find  func(p project) (found string, phases []phase)
+}
+
+// Kinds returns the kinds of project that are known, in the order in which their work is done.
+func Kinds() []Kind {
+	return []Kind{
+		{"monorepo", "packages of a monorepo", findMonorepo},
+		{"go", "Go", findGo},
+		{"rust", "Rust", findRust},
+		{"java", "Java", findJava},
+		{"node", "Node.js", findNode},
+		{"python", "Python", findPython},
+		{"make", "make", findMake},
+		{"terraform", "Terraform", findTerraform},
+		{"docker", "Docker", findDocker},
+	}
+}
+
+// Found is a kind that a project is of.
+type Found struct {
+	Kind
+	File   string // by which it was recognised
+	phases []phase
+}
+
+// phase is a stage of the work. Phases of the same name become one.
+type phase struct {
+	name, comment string
+	steps         []step
+	gates         []string // HCL
+}
+
+// step is a workstream.
+type step struct {
+	name, comment string
+	arguments     []argument
+	blocks        []string // HCL
+}
+
+// argument is an argument of a workstream, whose value is HCL.
+type argument struct{ name, value string }
+
+// project gives access to the files of a project.
+type project struct{ files fs.FS }
+
+// Find returns the kinds that a project is of. If a kind covers another one, as a monorepo covers the language of its packages,
+// only the first is returned.
+func Find(files fs.FS) []Found {
+	var all []Found
+	for _, k := range Kinds() {
+		file, phases := k.find(project{files})
+		if file == "" {
+			continue
+		}
+		covered := func(other Found) bool { return other.File == file }
+		if slices.ContainsFunc(all, covered) || k.Name == "make" && len(all) > 0 { // what make does is often the same again
+			continue
+		}
+		all = append(all, Found{k, file, phases})
+	}
+	return all
+}
+
+// has reports whether there is a file that a pattern of package path matches.
+func (p project) has(pattern string) bool { return p.first(pattern) != "" }
+
+// first returns the first file that a pattern matches, "" if there is none.
+func (p project) first(pattern string) string {
+	matches, err := fs.Glob(p.files, pattern)
+	if err != nil || len(matches) == 0 {
+		return ""
+	}
+	return matches[0]
+}
+
+// read returns the text of a file, "" if it can't be read.
+func (p project) read(name string) string {
+	data, err := fs.ReadFile(p.files, name)
+	if err != nil {
+		return ""
+	}
+	return string(data)
+}
+
+// quoted returns a text in HCL.
+func quoted(text string) string { return string(hclwrite.TokensForValue(cty.StringVal(text)).Bytes()) }
+
+// list returns a list of texts in HCL.
+func list(texts ...string) string {
+	all := make([]string, len(texts))
+	for i, t := range texts {
+		all[i] = quoted(t)
+	}
+	return "[" + strings.Join(all, ", ") + "]"
+}
+
+// runs returns a step with a command.
+func runs(name, comment string, command []string, more ...argument) step {
+	return step{name: name, comment: comment, arguments: append([]argument{{"command", list(command...)}}, more...)}
+}
+
+// reads returns the argument inputs.
+func reads(globs ...string) argument { return argument{"inputs", list(globs...)} }
+
+// makes returns the argument artifacts.
+func makes(globs ...string) argument { return argument{"artifacts", list(globs...)} }
+
+// pure returns the argument that says that a step changes nothing but its artifacts.
+func pure() argument { return argument{"effect", quoted("pure")} }
+
+// Pipeline writes the pipeline for the kinds that were found.
+func Pipeline(id, title string, found []Found) []byte {
+	var b strings.Builder
+	var what []string
+	for _, f := range found {
+		what = append(what, fmt.Sprintf("%s (%s)", f.Title, f.File))
+	}
+	fmt.Fprintf(&b, `# The pipeline of %[1]s, for %[2]s. Read it, and change what does not fit.
+#
+#   runner build %[1]s            runs it
+#   runner build %[1]s --resume   goes on after a failure, a pause or a kill, and runs what has changed
+#   runner plan %[1]s --resume    says what that would be, and why
+#
+# A workstream runs again when one of its inputs has changed, or its command. "runner help concepts" says more.
+
+pipeline %[3]s {
+  title = %[4]s
+`, id, strings.Join(what, ", "), quoted(id), quoted(title))
+	for _, p := range joined(found) {
+		p.write(&b)
+	}
+	b.WriteString(`
+  # This phase would ask a person before something is published, and then publish it once.
+  # phase "publish" {
+  #   workstream "release" {
+  #     command = ["./publish.sh"]
+  #     effect  = "once" # never repeated by itself
+  #   }
+  # }
+  #
+  # The gate that asks belongs to the phase before:
+  #   gate "sign-off" {
+  #     approval { message = "Publish?" }
+  #   }
+}
+`)
+	return pipeline.Format([]byte(b.String()))
+}
+
+// joined returns the phases of all kinds, those of the same name as one.
+func joined(found []Found) []phase {
+	var all []phase
+	for _, f := range found {
+		for _, p := range f.phases {
+			i := slices.IndexFunc(all, func(other phase) bool { return other.name == p.name })
+			if i < 0 {
+				all = append(all, p)
+				continue
+			}
+			all[i].steps = append(all[i].steps, p.steps...)
+			all[i].gates = append(all[i].gates, p.gates...)
+		}
+	}
+	order := []string{"install", "check", "test", "build", "image", "infrastructure"}
+	slices.SortStableFunc(all, func(a, b phase) int { return slices.Index(order, a.name) - slices.Index(order, b.name) })
+	return all
+}
+
+func (p phase) write(b *strings.Builder) {
+	fmt.Fprintf(b, "\n  # %s\n  phase %s {\n", p.comment, quoted(p.name))
+	for i, s := range p.steps {
+		if i > 0 {
+			b.WriteString("\n")
+		}
+		fmt.Fprintf(b, "    # %s\n    workstream %s {\n", s.comment, quoted(s.name))
+		for _, a := range s.arguments {
+			fmt.Fprintf(b, "      %s = %s\n", a.name, a.value)
+		}
+		for _, block := range s.blocks {
+			fmt.Fprintf(b, "\n      %s\n", block)
+		}
+		b.WriteString("    }\n")
+	}
+	for _, g := range p.gates {
+		fmt.Fprintf(b, "\n    %s\n", g)
+	}
+	b.WriteString("  }\n")
+}
