@@ -49,8 +49,8 @@ type Key struct {
 	refuse func(value any) string
 }
 
-// Type says what values a key takes, in the words of JSON Schema: a type, of a list also that of its elements, and for one of
-// some words these. A duration is a text such as 10s.
+// Type returns the type of a key's values, as JSON Schema names it, and the words if only some are allowed. An array has strings,
+// and a duration is a string such as 10s.
 func (k Key) Type() (name string, words []string) {
 	switch k.kind {
 	case boolean:

@@ -228,7 +228,7 @@ func inputsIn(env *cli.Environment, cfg *config.Config, file *pipeline.File, uns
 	return pipeline.Inputs{Workspace: env.Workdir, IDPattern: cfg.IDPattern, Hidden: hiddenIn(env, cfg, file), Links: workspaceLinks{env.Workdir}, Unsaved: unsaved}
 }
 
-// Included returns the files that a file of the workspace includes, as they are, or as they are in unsaved, by path.
+// Included returns the files that a pipeline includes. For a path that unsaved has, its content replaces that of the file.
 func Included(env *cli.Environment, cfg *config.Config, file *pipeline.File, unsaved map[string][]byte) []*pipeline.File {
 	return file.Including(inputsIn(env, cfg, file, unsaved)).Included()
 }

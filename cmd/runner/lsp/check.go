@@ -22,12 +22,11 @@ type checks struct {
 
 	mu    sync.Mutex
 	due   map[string]bool         // the documents to check, by URI; true: also what only files on the disk show
-	found map[string][]diagnostic // what the editor was told last, by URI
-	fixes map[string][]codeAction // what mends that
+	fixes map[string][]codeAction // what mends the mistakes that the editor was told last, by URI
 }
 
 func newChecks(s *server, conn *jsonrpc2.Conn) *checks {
-	return &checks{server: s, conn: conn, wake: make(chan struct{}, 1), due: map[string]bool{}, found: map[string][]diagnostic{}, fixes: map[string][]codeAction{}}
+	return &checks{server: s, conn: conn, wake: make(chan struct{}, 1), due: map[string]bool{}, fixes: map[string][]codeAction{}}
 }
 
 // pauseOfAuthor is how long a document must stay as it is before it is checked.
@@ -48,7 +47,6 @@ func (c *checks) ask(uri string, saved bool) {
 func (c *checks) forget(uri string) {
 	c.mu.Lock()
 	delete(c.due, uri)
-	delete(c.found, uri)
 	delete(c.fixes, uri)
 	c.mu.Unlock()
 	_ = c.conn.Notify(context.Background(), "textDocument/publishDiagnostics", publishDiagnosticsParams{URI: uri, Diagnostics: []diagnostic{}})
@@ -93,7 +91,7 @@ func (c *checks) check(ctx context.Context, d *document, saved bool) {
 		}
 	}
 	c.mu.Lock()
-	c.found[d.uri], c.fixes[d.uri] = told, fixes
+	c.fixes[d.uri] = fixes
 	c.mu.Unlock()
 	_ = c.conn.Notify(ctx, "textDocument/publishDiagnostics", publishDiagnosticsParams{URI: d.uri, Version: d.version, Diagnostics: told})
 }

@@ -97,7 +97,8 @@ func (item *completionItem) describe(text string) {
 	}
 }
 
-// given returns the arguments that the block around the cursor has, by the tokens at the beginnings of its lines.
+// given returns the arguments that the block around the cursor has. It looks at lines and counts braces, since a block that is
+// being written can't be parsed.
 func (l *completions) given() map[string]bool {
 	given := map[string]bool{}
 	source := l.document.text.source

@@ -63,6 +63,7 @@ func newEditor(t *testing.T, files map[string]string) *editor {
 	e.end = func() error {
 		_ = e.conn.Call(context.Background(), "shutdown", nil, nil)
 		_ = e.conn.Notify(context.Background(), "exit", nil)
+		_ = e.conn.Notify(context.Background(), "exit", nil) // some editors say it twice
 		err := <-ended
 		_ = toServer.Close()
 		_ = fromServer.Close()

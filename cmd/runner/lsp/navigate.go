@@ -163,7 +163,7 @@ func (s *server) references(d *document, p positionParams) ([]location, error) {
 	return found, err
 }
 
-// highlights returns the places in a document that name what is named at one of them.
+// highlights returns the places in the document that refer to the declaration at a position, and the declaration itself.
 func (s *server) highlights(d *document, p positionParams) ([]documentHighlight, error) {
 	found := []documentHighlight{}
 	n, ok := nameAt(d, p.Position)

@@ -21,7 +21,8 @@ type server struct {
 	snippets  bool // the editor takes completions with places to fill in
 
 	manual func() *manual // made at first use
-	exited chan struct{}  // closed when the editor asks the server to end
+	exited chan struct{}  // closed by exit
+	exit   func()         // the editor asks the server to end, perhaps more than once
 	checks *checks
 	all    sync.WaitGroup
 }
@@ -34,7 +35,11 @@ type document struct {
 }
 
 func newServer(env *cli.Environment) *server {
-	return &server{env: env, documents: map[string]*document{}, manual: sync.OnceValue(newManual), exited: make(chan struct{})}
+	exited := make(chan struct{})
+	return &server{
+		env: env, documents: map[string]*document{}, manual: sync.OnceValue(newManual),
+		exited: exited, exit: sync.OnceFunc(func() { close(exited) }),
+	}
 }
 
 // begin starts to look for mistakes, which it sends to the editor.
@@ -64,7 +69,7 @@ func (s *server) handle(_ context.Context, _ *jsonrpc2.Conn, req *jsonrpc2.Reque
 		s.shutDown = true
 		return nil, nil
 	case "exit":
-		close(s.exited)
+		s.exit()
 		return nil, nil
 	case "textDocument/didOpen":
 		return answer(req, s.didOpen)

@@ -1,8 +1,8 @@
-// Package scaffold writes first pipelines: it looks at the files of a project, recognises what it is made with, and writes a
-// pipeline that builds and tests it.
+// Package scaffold generates a first pipeline for a project. It recognises the kind of the project by its files, such as
+// go.mod.
 //
-// What a kind of project looks like, and what is done with it, belongs here. Asking the user and writing files does not: that is
-// the command `runner init`. Nothing here writes, and nothing is run. Where to begin:
+// The kinds of project and their workstreams belong here. The command `runner init` asks the user and writes the file. Where
+// to begin:
 //
 //   - Find returns the kinds of which a project is, with what is done with each;
 //   - Pipeline writes the file;

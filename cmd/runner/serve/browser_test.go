@@ -69,10 +69,9 @@ type site struct {
 	mistakes []string // what the browser complained about
 }
 
-// open starts the server and the browser, and enters with the token.
-func open(t *testing.T, dir string, args ...string) *site {
+// served starts the server, and returns its address with the token.
+func served(t *testing.T, dir string, args ...string) *url.URL {
 	t.Helper()
-	path := chromium(t)
 	cmd := exec.CommandContext(t.Context(), runner, append([]string{"serve"}, args...)...)
 	cmd.Dir, cmd.Stderr = dir, os.Stderr
 	out, err := cmd.StdoutPipe()
@@ -94,6 +93,14 @@ func open(t *testing.T, dir string, args ...string) *site {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return at
+}
+
+// open starts the server and the browser, and enters with the token.
+func open(t *testing.T, dir string, args ...string) *site {
+	t.Helper()
+	path := chromium(t)
+	at := served(t, dir, args...)
 	options := append(slices.Clone(chromedp.DefaultExecAllocatorOptions[:]), chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.WindowSize(1280, 900))
 	ctx, stop := chromedp.NewExecAllocator(t.Context(), options...)
 	t.Cleanup(stop)

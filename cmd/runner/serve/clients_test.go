@@ -7,8 +7,6 @@ import (
 	"net/http"
 	"net/http/cookiejar"
 	"net/url"
-	"os"
-	"os/exec"
 	"strings"
 	"testing"
 )
@@ -27,27 +25,7 @@ pipeline "PRD-001" {
 }
 `, nil)
 	exits(t, dir, 0, "build", "PRD-001")
-	cmd := exec.CommandContext(t.Context(), runner, "serve")
-	cmd.Dir, cmd.Stderr = dir, os.Stderr
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = cmd.Process.Kill()
-		_ = cmd.Wait()
-	})
-	line, err := bufio.NewReader(out).ReadString('\n')
-	if err != nil {
-		t.Fatal(err)
-	}
-	at, err := url.Parse(strings.TrimSpace(line))
-	if err != nil {
-		t.Fatal(err)
-	}
+	at := served(t, dir)
 	jar, err := cookiejar.New(nil)
 	if err != nil {
 		t.Fatal(err)
@@ -105,34 +83,18 @@ func TestResumedConnection(t *testing.T) {
 	t.Parallel()
 	dir := workspace(t, "pipeline \"PRD-001\" {\n  phase \"one\" {\n    workstream \"step\" { command = [\"true\"] }\n  }\n}\n", nil)
 	exits(t, dir, 0, "build", "PRD-001")
-	cmd := exec.CommandContext(t.Context(), runner, "serve")
-	cmd.Dir = dir
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = cmd.Process.Kill()
-		_ = cmd.Wait()
-	})
-	line, err := bufio.NewReader(out).ReadString('\n')
-	if err != nil {
-		t.Fatal(err)
-	}
+	at := served(t, dir)
 	jar, err := cookiejar.New(nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	client := &http.Client{Jar: jar}
-	r, err := client.Get(strings.TrimSpace(line))
+	r, err := client.Get(at.String())
 	if err != nil {
 		t.Fatal(err)
 	}
 	_ = r.Body.Close()
-	events := r.Request.URL.Scheme + "://" + r.Request.URL.Host + "/prd/PRD-001/events"
+	events := "http://" + at.Host + "/prd/PRD-001/events"
 	// connect reads parts until one has an id, and returns the id and how many there were.
 	connect := func(last string, changing func()) (id string, parts int, closing func()) {
 		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, events, nil)
