@@ -91,6 +91,7 @@ func (s *crashSite) prepare() {
 	s.t.Helper()
 	s.op.prepare(s)
 	s.command("cp", "-a", s.path("w"), s.path("kept"))
+	s.dateObjects("kept", time.Now().Add(-time.Hour))
 	s.command("cp", "-a", s.path("out"), s.path("kept-out"))
 	if data, err := os.ReadFile(s.path("ran")); err == nil {
 		s.must(os.WriteFile(s.path("kept-ran"), data, 0o600))
@@ -114,26 +115,24 @@ func (s *crashSite) reset() {
 	}
 	s.must(os.Mkdir(s.path("tmp"), 0o755))
 	s.command("cp", "-a", s.path("kept"), s.path("w"))
-	s.renewObjects()
+	s.dateObjects("w", time.Now())
 	s.command("cp", "-a", s.path("kept-out"), s.path("out"))
 	if data, err := os.ReadFile(s.path("kept-ran")); err == nil {
 		s.must(os.WriteFile(s.path("ran"), data, 0o600))
 	}
 }
 
-// renewObjects makes the objects of git as young as they were when the command ran without a fault. Runner takes old ones
-// for written, and does not sync them: after a quarter of an hour of tries, the command would have fewer operations.
-func (s *crashSite) renewObjects() {
+// dateObjects sets the times of the objects of git below a directory, and of the directories that hold them. Runner takes old
+// ones for written, and does not sync them: after a quarter of an hour of tries, a command would have fewer operations than
+// when it ran without a fault. So each try begins with young ones, and the copy that is kept has old ones, so that any try
+// notices if it does not.
+func (s *crashSite) dateObjects(of string, at time.Time) {
 	s.t.Helper()
-	now := time.Now()
-	s.must(filepath.WalkDir(s.path("w/.git/objects"), func(path string, d fs.DirEntry, err error) error {
-		switch {
-		case errors.Is(err, fs.ErrNotExist): // the workspace is in no repository
+	s.must(filepath.WalkDir(s.path(of+"/.git/objects"), func(path string, _ fs.DirEntry, err error) error {
+		if errors.Is(err, fs.ErrNotExist) { // the workspace is in no repository
 			return nil
-		case err != nil || d.IsDir():
-			return err
 		}
-		return os.Chtimes(path, now, now)
+		return errors.Join(err, os.Chtimes(path, at, at))
 	}))
 }
 

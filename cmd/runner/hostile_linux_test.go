@@ -150,6 +150,9 @@ func hostileArguments(t *testing.T) [][]string {
 	var all [][]string
 	for path, cmd := range leaves(commandLine(t)) {
 		command := strings.Fields(path)[1:]
+		if path == "runner serve" { // without a mistake, it would serve in the directory that `runner man` makes
+			command = append(command, "--listen="+hostileName)
+		}
 		with := func(args ...string) { all = append(all, slices.Concat(command, args)) }
 		with(hostileName)
 		with("PRD-001", hostileName)
@@ -164,6 +167,7 @@ func hostileArguments(t *testing.T) [][]string {
 		}
 		all = append(all, slices.Concat([]string{"__complete"}, command, []string{"PRD-001", hostileName}), slices.Concat([]string{"__complete"}, command, []string{"PRD-001", ""}))
 	}
+	slices.SortFunc(all, slices.Compare)
 	return append(all,
 		[]string{hostileName}, []string{"help", hostileName}, []string{"checkpoint", hostileName},
 		[]string{"fmt", "--diff", "PRD-001.hcl", hostileName}, []string{"config", "--json"})
