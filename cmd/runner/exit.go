@@ -23,6 +23,7 @@ import (
 	"prdrunner/cmd/runner/doctor"
 	"prdrunner/cmd/runner/load"
 	"prdrunner/cmd/runner/logs"
+	"prdrunner/cmd/runner/lsp"
 	"prdrunner/cmd/runner/safety"
 	"prdrunner/cmd/runner/watch"
 	"prdrunner/runner"
@@ -107,7 +108,7 @@ func knownCode(err error) (code int, known bool) {
 		return endedCode(&endedError{status: watched.Status}), true
 	case errors.As(err, &early):
 		return endedCode(&endedError{signal: early.Signal}), true
-	case errors.Is(err, errWouldChange), errors.Is(err, logs.ErrNoMatch):
+	case errors.Is(err, errWouldChange), errors.Is(err, logs.ErrNoMatch), errors.Is(err, lsp.ErrAway): // the protocol asks for 1 in the last case
 		return exitFailed, true
 	case errors.As(err, &unwell) && unwell.OnlyConfig:
 		return exitUsage, true

@@ -21,7 +21,7 @@ type checks struct {
 	wake   chan struct{} // has an element if something is to be checked
 
 	mu    sync.Mutex
-	due   map[string]bool         // the documents to check, by URI; true: also what only files on the disk show
+	due   map[string]bool         // the documents that have changed, by URI
 	fixes map[string][]codeAction // what mends the mistakes that the editor was told last, by URI
 }
 
@@ -32,11 +32,11 @@ func newChecks(s *server, conn *jsonrpc2.Conn) *checks {
 // pauseOfAuthor is how long a document must stay as it is before it is checked.
 const pauseOfAuthor = 150 * time.Millisecond
 
-// ask asks for the mistakes of a document. saved says that the file is as the document.
-func (c *checks) ask(uri string, saved bool) {
+// ask asks for the mistakes of a document that has changed, and of those that share declarations with it.
+func (c *checks) ask(uri string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.due[uri] = c.due[uri] || saved
+	c.due[uri] = true
 	select {
 	case c.wake <- struct{}{}:
 	default:
@@ -71,19 +71,17 @@ func (c *checks) run(ctx context.Context) {
 		due := c.due
 		c.due = map[string]bool{}
 		c.mu.Unlock()
-		for uri, saved := range due {
-			if d := c.server.document(uri); d != nil {
-				c.check(ctx, d, saved)
-			}
+		for _, d := range c.server.affected(due) {
+			c.check(ctx, d)
 		}
 	}
 }
 
 // check finds the mistakes of a document, and tells the editor.
-func (c *checks) check(ctx context.Context, d *document, saved bool) {
+func (c *checks) check(ctx context.Context, d *document) {
 	told := []diagnostic{}
 	var fixes []codeAction
-	for _, diag := range c.server.mistakes(d, saved) {
+	for _, diag := range c.server.mistakes(d) {
 		shown := shownDiagnostic(d, diag)
 		told = append(told, shown)
 		if fix, ok := fixOf(d, diag, shown); ok {
@@ -96,17 +94,17 @@ func (c *checks) check(ctx context.Context, d *document, saved bool) {
 	_ = c.conn.Notify(ctx, "textDocument/publishDiagnostics", publishDiagnosticsParams{URI: d.uri, Version: d.version, Diagnostics: told})
 }
 
-// mistakes returns the mistakes that `runner validate` reports in a document, as it is in the editor. withFiles looks for
-// globs that match no file, too, which takes longer. A file that is neither a pipeline nor included by one has no mistakes: it
-// may be one of another program.
-func (s *server) mistakes(d *document, withFiles bool) (all hcl.Diagnostics) {
+// mistakes returns the mistakes that `runner validate` reports in a document, as it is in the editor. For a document that is
+// saved they include globs that match no file, which takes longer. A file that is neither a pipeline nor included by one has no
+// mistakes: it may be one of another program.
+func (s *server) mistakes(d *document) (all hcl.Diagnostics) {
 	w, err := s.workspaceOf(d)
 	if err != nil {
 		return d.file().Diagnostics() // the commands say what is wrong with the configuration
 	}
-	seen := map[string]bool{}
+	seen, unsaved := map[string]bool{}, w.unsaved()
 	for _, p := range w.pipelinesWith(d) {
-		read, err := load.ReadPipeline(w.env, w.cfg, load.PipelineRef{File: p.path, AllowUnset: true, WarnUnmatched: withFiles, Unsaved: w.unsaved})
+		read, err := load.ReadPipeline(w.env, w.cfg, load.PipelineRef{File: p.path, AllowUnset: true, WarnUnmatched: d.saved, Unsaved: unsaved})
 		if err != nil {
 			continue
 		}

@@ -97,27 +97,12 @@ func (item *completionItem) describe(text string) {
 	}
 }
 
-// given returns the arguments that the block around the cursor has. It looks at lines and counts braces, since a block that is
-// being written can't be parsed.
+// given returns the arguments that the block around the cursor has, without the one that is being written.
 func (l *completions) given() map[string]bool {
 	given := map[string]bool{}
-	source := l.document.text.source
-	lines := strings.Split(source, "\n")
-	line := l.document.text.position(l.cursor.offset).Line
-	look := func(from, step int) {
-		for i, depth := from, 0; i >= 0 && i < len(lines) && depth >= 0; i += step {
-			opens, closes := strings.Count(lines[i], "{"), strings.Count(lines[i], "}")
-			if step < 0 {
-				opens, closes = closes, opens
-			}
-			if name, _, isArgument := strings.Cut(lines[i], "="); isArgument && depth == 0 {
-				given[strings.TrimSpace(name)] = true
-			}
-			depth += opens - closes
-		}
+	for _, a := range l.document.outline().at(l.cursor.offset).arguments {
+		given[a.name] = a.from != l.cursor.start
 	}
-	look(line-1, -1)
-	look(line+1, 1)
 	return given
 }
 

@@ -38,11 +38,12 @@ type frame struct {
 	argument string   // the argument in whose value the bracket stands
 	call     string   // the function whose arguments a parenthesis opens
 	path     []string // what an index belongs to, with the last name
+	in       int      // the block of the outline in which the bracket stands
 }
 
 // cursorAt looks at the tokens before an offset.
 func cursorAt(of *source, offset int) cursor {
-	s := scanner{c: cursor{offset: offset, start: offset}}
+	s := newScanner(offset)
 	for _, token := range of.tokens() {
 		if token.Range.Start.Byte >= offset || token.Type == hclsyntax.TokenEOF {
 			break
@@ -57,7 +58,7 @@ func cursorAt(of *source, offset int) cursor {
 	return s.finish()
 }
 
-// scanner follows tokens up to a cursor.
+// scanner follows tokens, up to a cursor or to the end of a file.
 type scanner struct {
 	c        cursor
 	open     []frame
@@ -65,7 +66,16 @@ type scanner struct {
 	words    []string // of the line before = or {: the type of a block and its labels
 	path     []string // names that dots join, up to the last dot
 	name     string   // the last name
+	nameAt   int      // the offset of the last name
 	dotted   bool     // a dot was the last token
+
+	outline outline // what was passed
+	in      int     // the block of the outline in which the scanner is
+}
+
+// newScanner returns a scanner at the beginning of a file.
+func newScanner(cursorOffset int) *scanner {
+	return &scanner{c: cursor{offset: cursorOffset, start: cursorOffset}, outline: outline{{}}}
 }
 
 func (s *scanner) take(token hclsyntax.Token) {
@@ -75,7 +85,7 @@ func (s *scanner) take(token hclsyntax.Token) {
 		if !s.dotted {
 			s.path = nil
 		}
-		s.name = text
+		s.name, s.nameAt = text, token.Range.Start.Byte
 		if s.inBody() && s.argument == "" {
 			s.words = append(s.words, text)
 		}
@@ -90,21 +100,21 @@ func (s *scanner) take(token hclsyntax.Token) {
 	case hclsyntax.TokenEqual:
 		if s.inBody() && len(s.words) == 1 {
 			s.argument = s.words[0]
+			b := &s.outline[s.in]
+			b.arguments = append(b.arguments, argument{name: s.argument, from: s.nameAt})
 		}
 		s.path, s.name = nil, ""
 	case hclsyntax.TokenNewline:
-		if s.inBody() {
-			s.argument, s.words = "", nil
-		}
+		s.endLine(token.Range.Start.Byte)
 		s.path, s.name = nil, ""
 	case hclsyntax.TokenOBrace, hclsyntax.TokenOBrack, hclsyntax.TokenOParen, hclsyntax.TokenOQuote, hclsyntax.TokenOHeredoc, hclsyntax.TokenTemplateInterp, hclsyntax.TokenTemplateControl:
-		s.begin(token.Type)
+		s.begin(token)
 	case hclsyntax.TokenCBrace, hclsyntax.TokenCBrack, hclsyntax.TokenCParen, hclsyntax.TokenCQuote, hclsyntax.TokenCHeredoc, hclsyntax.TokenTemplateSeqEnd:
-		s.end()
+		s.end(token.Range.Start.Byte)
 	case hclsyntax.TokenStringLit, hclsyntax.TokenComment:
 		s.path, s.name = nil, ""
-		if token.Type == hclsyntax.TokenComment && strings.HasSuffix(text, "\n") && s.inBody() { // it ends the line
-			s.argument, s.words = "", nil
+		if token.Type == hclsyntax.TokenComment && strings.HasSuffix(text, "\n") {
+			s.endLine(token.Range.Start.Byte)
 		}
 	default:
 		s.path, s.name = nil, ""
@@ -123,8 +133,24 @@ func (s *scanner) quotedLabel() bool {
 	return n > 0 && s.open[n-1].kind == hclsyntax.TokenOQuote && s.argument == "" && (n == 1 || s.open[n-2].block != "")
 }
 
-func (s *scanner) begin(kind hclsyntax.TokenType) {
-	f := frame{kind: kind, argument: s.argument}
+// endLine ends an argument with its line, unless a bracket is open.
+func (s *scanner) endLine(offset int) {
+	if s.inBody() {
+		s.endArgument(offset)
+	}
+}
+
+func (s *scanner) endArgument(offset int) {
+	if s.argument != "" {
+		given := s.outline[s.in].arguments
+		given[len(given)-1].to = offset
+	}
+	s.argument, s.words = "", nil
+}
+
+func (s *scanner) begin(token hclsyntax.Token) {
+	kind := token.Type
+	f := frame{kind: kind, argument: s.argument, in: s.in}
 	switch {
 	case kind == hclsyntax.TokenOBrace && s.inBody() && s.argument == "" && len(s.words) > 0:
 		f.block = s.words[0]
@@ -132,6 +158,8 @@ func (s *scanner) begin(kind hclsyntax.TokenType) {
 			f.label = s.words[1]
 		}
 		s.words = nil
+		s.in = len(s.outline)
+		s.outline = append(s.outline, block{kind: f.block, label: f.label, from: token.Range.Start.Byte})
 	case kind == hclsyntax.TokenOParen:
 		f.call = s.name
 	case kind == hclsyntax.TokenOBrack && s.name != "":
@@ -141,18 +169,20 @@ func (s *scanner) begin(kind hclsyntax.TokenType) {
 	s.path, s.name = nil, ""
 }
 
-func (s *scanner) end() {
+func (s *scanner) end(offset int) {
 	s.path, s.name = nil, ""
 	n := len(s.open)
 	if n == 0 {
 		return
 	}
 	f := s.open[n-1]
+	if f.block != "" {
+		s.endArgument(offset)
+		s.outline[s.in].to = offset
+		s.in = f.in
+	}
 	s.open = s.open[:n-1]
 	s.argument = f.argument
-	if f.block != "" {
-		s.argument, s.words = "", nil
-	}
 	if last := len(f.path) - 1; last >= 0 { // the index says which of several is meant: what can follow is the same
 		s.path, s.name = f.path[:last], f.path[last]
 	}

@@ -5,16 +5,18 @@
 //
 //   - server.go: the requests, and the open documents;
 //   - protocol.go: the messages;
-//   - text.go, source.go, cursor.go: a document, and where something is in it;
+//   - text.go, source.go, cursor.go, outline.go: a document, and where something is in it;
 //   - workspace.go: the files around a document;
 //   - check.go: mistakes, and what mends them;
 //   - complete.go, describe.go, manual.go, navigate.go: what can be written, what it means, where it is declared.
 package lsp
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"io"
+	"log"
 
 	"github.com/sourcegraph/jsonrpc2"
 	"github.com/spf13/cobra"
@@ -51,6 +53,26 @@ type streams struct {
 // Close implements io.Closer.
 func (streams) Close() error { return nil }
 
+// codec reads and writes messages. It remembers what the editor sent that is none.
+type codec struct {
+	jsonrpc2.VSCodeObjectCodec
+	server *server
+}
+
+// ReadObject implements jsonrpc2.ObjectCodec.
+func (c codec) ReadObject(from *bufio.Reader, message any) error {
+	err := c.VSCodeObjectCodec.ReadObject(from, message)
+	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
+		c.server.mu.Lock()
+		defer c.server.mu.Unlock()
+		c.server.broken = err
+	}
+	return err
+}
+
+// ErrAway reports that the editor ended the connection without the message for that.
+var ErrAway = errors.New("the editor went away without a farewell")
+
 // serve answers an editor until it goes away.
 func serve(ctx context.Context, env *cli.Environment) error {
 	env.Signals.ResumeWith("") // who stops a language server leaves nothing to do
@@ -58,16 +80,22 @@ func serve(ctx context.Context, env *cli.Environment) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer s.wait()
 	defer stop()
-	stream := jsonrpc2.NewBufferedStream(streams{env.Stdin, env.Stdout.Raw}, jsonrpc2.VSCodeObjectCodec{})
-	conn := jsonrpc2.NewConn(ctx, stream, jsonrpc2.HandlerWithError(s.handle))
+	stream := jsonrpc2.NewBufferedStream(streams{env.Stdin, env.Stdout.Raw}, codec{server: s})
+	silent := jsonrpc2.SetLogger(log.New(io.Discard, "", 0)) // what ends the connection is returned below
+	conn := jsonrpc2.NewConn(ctx, stream, jsonrpc2.HandlerWithError(s.handle), silent)
 	s.begin(ctx, conn)
 	select {
 	case <-conn.DisconnectNotify():
 	case <-s.exited:
 	case <-ctx.Done():
 	}
-	if !s.isShutDown() && ctx.Err() == nil {
-		return errors.New("the editor went away without a farewell")
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case s.shutDown || ctx.Err() != nil:
+		return nil
+	case s.broken != nil:
+		return advice.Usagef("the editor sent what is no message of the Language Server Protocol: %w", s.broken)
 	}
-	return nil
+	return ErrAway
 }

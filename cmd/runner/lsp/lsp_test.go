@@ -111,6 +111,20 @@ func (e *editor) open(name, content string) []diagnostic {
 	return e.mistakes(name)
 }
 
+// edit replaces a part of an open document.
+func (e *editor) edit(name string, from, to position, by string) {
+	e.t.Helper()
+	var change didChangeParams
+	change.TextDocument.URI, change.TextDocument.Version = e.uri(name), 2
+	change.ContentChanges = append(change.ContentChanges, struct {
+		Range *textRange `json:"range"`
+		Text  string     `json:"text"`
+	}{&textRange{from, to}, by})
+	if err := e.conn.Notify(context.Background(), "textDocument/didChange", change); err != nil {
+		e.t.Fatal(err)
+	}
+}
+
 // mistakes waits until the server tells the mistakes of a document.
 func (e *editor) mistakes(name string) []diagnostic {
 	e.t.Helper()
@@ -203,6 +217,9 @@ func TestCompletion(t *testing.T) {
 		"a text":                 {whole(`title = "‸"`), nil, nil, true},
 		"a label":                {"pipeline \"‸\" {\n}\n", nil, nil, true},
 		"behind a comment":       {whole("title = \"x\" # why\n ti‸"), []string{"timeout"}, []string{"title"}, false},
+		"behind what is no text": {whole("env = { A = \ntitle = [\nretry { \ndepends_on = [workstream.‸"), []string{"alpha", "beta"}, nil, true},
+		"what a block has":       {"pipeline \"PRD-001\" {\n  phase \"p\" {\n title = \"{\"\n ‸}\n}\n", []string{"max_parallel"}, []string{"title"}, false},
+		"what is being written":  {whole("tit‸le = \"x\""), []string{"title"}, nil, false},
 		"behind an open bracket": {whole("inputs = [\n \"a\",\n ‸"), []string{"var", "fileset"}, []string{"timeout"}, false},
 	} {
 		p, content := e.at(strings.ReplaceAll(name, " ", "-")+".hcl", test.text)
@@ -341,15 +358,7 @@ func TestMistakes(t *testing.T) {
 	if len(got) != 1 || got[0].Code != "unsupported-argument" || got[0].Range != (textRange{position{4, 1}, position{4, 6}}) || !strings.Contains(got[0].Message, `Did you mean "title"?`) {
 		t.Errorf("told %+v", got)
 	}
-	var change didChangeParams
-	change.TextDocument.URI, change.TextDocument.Version = e.uri("PRD-001.hcl"), 2
-	change.ContentChanges = append(change.ContentChanges, struct {
-		Range *textRange `json:"range"`
-		Text  string     `json:"text"`
-	}{&textRange{position{4, 1}, position{4, 6}}, "title"})
-	if err := e.conn.Notify(context.Background(), "textDocument/didChange", change); err != nil {
-		t.Fatal(err)
-	}
+	e.edit("PRD-001.hcl", position{4, 1}, position{4, 6}, "title")
 	if got := e.mistakes("PRD-001.hcl"); len(got) != 0 {
 		t.Errorf("told %+v of a file without mistakes", got)
 	}
@@ -360,6 +369,11 @@ func TestMistakes(t *testing.T) {
 	if got := e.open("PRD-002.hcl", string(must(os.ReadFile(filepath.Join(e.dir, "PRD-002.hcl"))))); len(got) != 0 {
 		t.Errorf("told %+v of a file that includes one with a mistake", got)
 	}
+	// An edit of a file that is included counts for the pipelines that include it.
+	e.edit("common/gates.hcl", position{0, 5}, position{0, 10}, `"vat"`)
+	if got := e.mistakes("PRD-002.hcl"); len(got) != 1 || !strings.Contains(got[0].Message, `Did you mean "vat"?`) {
+		t.Errorf("told %+v of a file that includes one without its gate", got)
+	}
 	// Files of other programs are none of ours.
 	if got := e.open("main.hcl", "variable \"x\" {\n  nonsense = 1\n}\n"); len(got) != 0 {
 		t.Errorf("told %+v of a file that no pipeline includes", got)
@@ -369,6 +383,9 @@ func TestMistakes(t *testing.T) {
 	}
 	if got := e.mistakes("common/gates.hcl"); len(got) != 0 {
 		t.Errorf("told %+v of a file that is closed", got)
+	}
+	if got := e.mistakes("PRD-002.hcl"); len(got) != 0 {
+		t.Errorf("told %+v of a file that includes one whose edit is given up", got)
 	}
 }
 
@@ -390,7 +407,7 @@ func TestEveryFix(t *testing.T) {
 		if err != nil || filepath.Ext(entry.Name()) != ".hcl" {
 			continue
 		}
-		d := &document{"file:///PRD-001.hcl", 1, newSource("/PRD-001.hcl", newText(string(source)))}
+		d := &document{"file:///PRD-001.hcl", 1, false, newSource("/PRD-001.hcl", newText(string(source)))}
 		in := pipeline.Inputs{Workspace: "../../../pipeline/testdata/workspace", Open: true}
 		_, diags := d.file().Pipeline(in)
 		for _, diag := range diags {
@@ -526,6 +543,24 @@ func TestNavigation(t *testing.T) {
 	e.call("textDocument/formatting", documentParams{textDocument{e.uri("PRD-003.hcl")}}, &edits)
 	if len(edits) != 1 || edits[0].NewText != "locals {\n  a = 1\n}\n" {
 		t.Errorf("formatting gives %+v", edits)
+	}
+}
+
+// TestBadEnd: the error says what the editor did, if it sends what is no message or goes away.
+func TestBadEnd(t *testing.T) {
+	t.Parallel()
+	for sent, want := range map[string]string{
+		"":                                 "without a farewell",
+		"garbage\r\n\r\n":                  "no message of the Language Server Protocol",
+		"Content-Length: 7\r\n\r\ngarbage": "no message of the Language Server Protocol",
+		"Content-Length: 100\r\n\r\n{":     "without a farewell",
+	} {
+		env := cli.ThisProcess()
+		env.Args, env.Environ, env.Workdir = nil, nil, t.TempDir()
+		env.Stdin, env.Stdout = strings.NewReader(sent), show.NewScreen(io.Discard)
+		if err := serve(context.Background(), env); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("after %q the error is %v, want %q", sent, err, want)
+		}
 	}
 }
 

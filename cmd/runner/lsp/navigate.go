@@ -266,10 +266,8 @@ func symbolKind(kind string) int {
 // declared returns the names of the declarations of a kind, sorted.
 func declared(files []*source, kind string) []string {
 	var names []string
-	for _, p := range placesIn(files) {
-		if p.declares && (p.kind == kind || p.kind == ownGate && kind == "gate") {
-			names = append(names, p.name.name)
-		}
+	for _, f := range files {
+		names = append(names, f.outline().declared(kind)...)
 	}
 	slices.Sort(names)
 	return slices.Compact(names)

@@ -18,7 +18,8 @@ type server struct {
 	mu        sync.Mutex
 	documents map[string]*document // the open ones, by URI
 	shutDown  bool
-	snippets  bool // the editor takes completions with places to fill in
+	broken    error // what the editor sent that is no message
+	snippets  bool  // the editor takes completions with places to fill in
 
 	manual func() *manual // made at first use
 	exited chan struct{}  // closed by exit
@@ -31,6 +32,7 @@ type server struct {
 type document struct {
 	uri     string
 	version int
+	saved   bool // the file has this content
 	*source
 }
 
@@ -51,12 +53,6 @@ func (s *server) begin(ctx context.Context, conn *jsonrpc2.Conn) {
 }
 
 func (s *server) wait() { s.all.Wait() }
-
-func (s *server) isShutDown() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.shutDown
-}
 
 // handle answers a request.
 func (s *server) handle(_ context.Context, _ *jsonrpc2.Conn, req *jsonrpc2.Request) (any, error) {
@@ -134,6 +130,18 @@ func (s *server) document(uri string) *document {
 	return s.documents[uri]
 }
 
+// documentAt returns the open document of a file, nil if it is not open.
+func (s *server) documentAt(path string) *document {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, d := range s.documents {
+		if d.path == path {
+			return d
+		}
+	}
+	return nil
+}
+
 func (s *server) initialize(p initializeParams) (initializeResult, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -152,11 +160,14 @@ func (s *server) initialize(p initializeParams) (initializeResult, error) {
 
 // keep makes a document the one that is open.
 func (s *server) keep(uri string, version int, content *text, saved bool) {
-	d := &document{uri, version, newSource(pathOf(uri), content)}
+	s.put(&document{uri, version, saved, newSource(pathOf(uri), content)})
+}
+
+func (s *server) put(d *document) {
 	s.mu.Lock()
-	s.documents[uri] = d
+	s.documents[d.uri] = d
 	s.mu.Unlock()
-	s.checks.ask(uri, saved)
+	s.checks.ask(d.uri)
 }
 
 func (s *server) didOpen(p didOpenParams) (any, error) {
@@ -182,16 +193,20 @@ func (s *server) didChange(p didChangeParams) (any, error) {
 }
 
 func (s *server) didSave(p documentParams) (any, error) {
-	if s.document(p.TextDocument.URI) != nil {
-		s.checks.ask(p.TextDocument.URI, true)
+	if d := s.document(p.TextDocument.URI); d != nil {
+		s.put(&document{d.uri, d.version, true, d.source})
 	}
 	return nil, nil
 }
 
 func (s *server) didClose(p documentParams) (any, error) {
+	affected := s.affected(map[string]bool{p.TextDocument.URI: true})
 	s.mu.Lock()
 	delete(s.documents, p.TextDocument.URI)
 	s.mu.Unlock()
 	s.checks.forget(p.TextDocument.URI)
+	for _, d := range affected {
+		s.checks.ask(d.uri) // for the others, the file counts again
+	}
 	return nil, nil
 }
