@@ -240,12 +240,12 @@ func whyUnproved(ctx context.Context, s *checkpoint.Store, w *workspace.Workspac
 	}
 	for _, c := range both {
 		if !explained(c) {
-			return fmt.Sprintf("%s was %s, and is no artifact", c.Path, c.Kind), nil
+			return fmt.Sprintf("%s was %s, and is not recorded as an artifact", c.Path, c.Kind), nil
 		}
 	}
 	for _, c := range apart {
 		if !explained(c) {
-			return c.Path + " is in only one of the captures around it, and is no artifact", nil
+			return c.Path + " is in only one of the captures around it, and is not recorded as an artifact", nil
 		}
 	}
 	return "", nil

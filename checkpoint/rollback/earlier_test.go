@@ -59,9 +59,9 @@ func TestStateGoesToTheCapture(t *testing.T) {
 		scope           state.RollbackScope
 		reason          string // "": the state is the target's
 	}{
-		"an undeclared file":           {files: map[string]string{"list": "more"}, reason: "list was modified, and is no artifact"},
-		"a new one":                    {files: map[string]string{"new": "new"}, reason: "new was added, and is no artifact"},
-		"one that is gone":             {files: map[string]string{"list": ""}, reason: "list was deleted, and is no artifact"},
+		"an undeclared file":           {files: map[string]string{"list": "more"}, reason: "list was modified, and is not recorded as an artifact"},
+		"a new one":                    {files: map[string]string{"new": "new"}, reason: "new was added, and is not recorded as an artifact"},
+		"one that is gone":             {files: map[string]string{"list": ""}, reason: "list was deleted, and is not recorded as an artifact"},
 		"beside a declared one":        {files: map[string]string{"list": "more"}, declared: map[string]string{"out": "out"}, reason: "list was modified"},
 		"an artifact of an earlier":    {files: map[string]string{"a.sql": "more"}, reason: "a.sql was added"},
 		"a sensitive artifact":         {declared: map[string]string{".env": "secret"}, reason: "the bytes of .env are not kept"},
@@ -255,7 +255,7 @@ func TestInspectNamesTheState(t *testing.T) {
 			if !c.refused {
 				return
 			}
-			want := EarlierGoneError{To: id, Seq: s.captured, Reason: "list was modified, and is no artifact", Err: found.EarlierGone.Err}
+			want := EarlierGoneError{To: id, Seq: s.captured, Reason: "list was modified, and is not recorded as an artifact", Err: found.EarlierGone.Err}
 			checkpointtest.Same(t, "the refusal", found.EarlierGone, want)
 			var gone *EarlierGoneError
 			if _, err := PlanTo(ctx, s.Open(), w, "PRD-009", Options{To: id}); !errors.As(err, &gone) || gone.Error() != found.EarlierGone.Error() {

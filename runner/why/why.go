@@ -274,7 +274,7 @@ func (c *Cause) Causes(visit func(*Cause)) {
 // again, because inputs changed: changes/1.md.
 func (c *Cause) Chain() string {
 	chain := c.Name + " " + c.Does
-	if len(c.Because) > 0 {
+	if len(c.Because) > 0 && c.Decision != plan.Run { // without these causes, it would run, too
 		return chain + ", because " + c.Because[0].Chain()
 	}
 	if c.Reason != "" {

@@ -185,3 +185,19 @@ func TestLastAnswer(t *testing.T) {
 		t.Errorf("%q", chain)
 	}
 }
+
+// TestChain: the chain leads to the first cause, but a step that would run anyway says why itself.
+func TestChain(t *testing.T) {
+	t.Parallel()
+	upstream := &why.Cause{Name: "a", Does: "runs again", Reason: "inputs changed: x", Changes: []why.Change{{Added: 2, Deleted: 1}}}
+	for want, c := range map[string]why.Cause{
+		"b runs again, because a runs again: inputs changed: x (+2 −1 lines)": {Name: "b", Does: "runs again", Reason: "upstream changed: a", Decision: plan.Rerun, Because: []*why.Cause{upstream}},
+		"b runs: attempt 2 failed":                                     {Name: "b", Does: "runs", Reason: "attempt 2 failed", Decision: plan.Run, Because: []*why.Cause{upstream}},
+		"b ran, because a runs again: inputs changed: x (+2 −1 lines)": {Name: "b", Does: "ran", Because: []*why.Cause{upstream}},
+		"b runs": {Name: "b", Does: "runs"},
+	} {
+		if got := c.Chain(); got != want {
+			t.Errorf("the chain is %q, want %q", got, want)
+		}
+	}
+}

@@ -80,7 +80,7 @@ func writeChanges(b *page, c *compare.Comparison) {
 	writeChanged(b, "Workstreams", stepLines(c.Workstreams))
 	writeChanged(b, "Gates", stepLines(c.Gates))
 	writeChanged(b, "Metrics changes", valueLines(c.Metrics))
-	writeChanged(b, "Output changes", append(valueLines(c.Outputs), artifactLines(c.Artifacts)...))
+	writeChanged(b, "Output changes", append(valueLines(c.Outputs), artifactLines(c.Artifacts, string(workspace.Added), string(workspace.Deleted))...))
 	writeChanged(b, "File changes", info.ChangeLines(c.Files))
 	writeCommits(b, c.Git)
 }
@@ -141,8 +141,10 @@ func componentsInWords(components []string) []string {
 	return list
 }
 
-// artifactLines counts the changed artifacts of each workstream.
-func artifactLines(changes []compare.ArtifactChange) []string {
+// artifactLines counts the changed artifacts of each workstream. added and deleted say what is with those that only the second
+// and only the first has.
+func artifactLines(changes []compare.ArtifactChange, added, deleted string) []string {
+	words := map[workspace.ChangeKind]string{workspace.Added: added, workspace.Deleted: deleted, workspace.Modified: string(workspace.Modified)}
 	type group struct {
 		workstream string
 		kind       workspace.ChangeKind
@@ -158,7 +160,7 @@ func artifactLines(changes []compare.ArtifactChange) []string {
 	slices.SortStableFunc(order, func(x, y group) int { return cmp.Compare(x.workstream, y.workstream) })
 	var lines []string
 	for _, g := range order {
-		lines = append(lines, fmt.Sprintf("%s %s: %s %s", info.ChangeMark(g.kind), g.workstream, view.Plural(counts[g], "file"), g.kind))
+		lines = append(lines, fmt.Sprintf("%s %s: %s %s", info.ChangeMark(g.kind), g.workstream, view.Plural(counts[g], "file"), words[g.kind]))
 	}
 	return lines
 }

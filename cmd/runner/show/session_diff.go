@@ -29,7 +29,7 @@ func SessionDiff(w io.Writer, r info.SessionDiffReport) error {
 	writeChanged(b, "Gates", stepLines(r.Gates))
 	writeChanged(b, "Durations", durations)
 	writeChanged(b, "Metrics changes", valueLines(byName(r.Metrics)))
-	writeChanged(b, "Output changes", append(valueLines(byName(r.Outputs)), artifactLines(r.Artifacts)...))
+	writeChanged(b, "Output changes", append(valueLines(byName(r.Outputs)), artifactLines(r.Artifacts, "only in the second", "only in the first")...))
 	return b.end()
 }
 
