@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -55,7 +56,7 @@ func runHelp(_ context.Context, env *cli.Environment, topic string, commands []s
 	if topic == "topics" {
 		return show.ManualTopics(env.Stdout, docs.Groups(), width)
 	}
-	text, ok := docs.Find(topic)
+	text, ok := docs.Find(strings.ToLower(topic))
 	if !ok {
 		hint := "`runner help topics` lists the pages of the manual, and `runner --help` the commands"
 		if near := words.Nearest(topic, append(topics(), commands...)); near != "" {

@@ -92,6 +92,7 @@ func runInit(ctx context.Context, env *cli.Environment, o initOptions) error {
 	if err != nil {
 		return err
 	}
+	around := env.Around()
 	path := env.Path(o.prd + config.PipelineExtension)
 	if err := writeNew(path, o.pipeline(found)); errors.Is(err, fs.ErrExist) {
 		return alreadyThere(env, o, path)
@@ -101,6 +102,9 @@ func runInit(ctx context.Context, env *cli.Environment, o initOptions) error {
 	fmt.Fprintf(env.Stdout, "wrote %s, %s\n", env.Display(path), describeTemplate(found))
 	if err := writeConfig(env); err != nil {
 		return err
+	}
+	if around != "" {
+		fmt.Fprintf(env.Stdout, "\nThis directory is a workspace of its own now. Commands that are typed here no longer find the one in %s.\n", around)
 	}
 	fmt.Fprintf(env.Stdout, "\nNext:\n  %s\n  %s\n", env.Command("validate "+o.prd), env.Command("build "+o.prd))
 	return nil

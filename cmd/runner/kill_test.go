@@ -90,6 +90,11 @@ func killBuilds(t *testing.T, binary string, count int, seed uint64) {
 		}
 	}
 	k.noProcesses()
+	const picture = "docs/run.svg" // README.md begins with it
+	want, err := os.ReadFile(picture)
+	if got := k.run(exec.Command(binary, "graph", "PRD-009", "--format", "svg")); err != nil || !bytes.Equal(got, want) {
+		t.Errorf("%s is not what `runner graph PRD-009 --format svg` prints of the cashier example: %v", picture, err)
+	}
 }
 
 // killer starts, kills and resumes builds in one workspace.

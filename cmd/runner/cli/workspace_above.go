@@ -50,6 +50,14 @@ func (e *Environment) BesideFile(path string, w io.Writer) *Environment {
 	return beside
 }
 
+// Around returns the workspace above this directory, "" if there is none or the directory is one itself.
+func (e *Environment) Around() string {
+	if found := e.workspaceAbove(e.Workdir); found != e.Workdir {
+		return found
+	}
+	return ""
+}
+
 // takeAlong makes the files that a flag names relative to the workspace.
 func (e *Environment) takeAlong(flag *pflag.Flag) {
 	if placeholder, _ := pflag.UnquoteUsage(flag); placeholder != "FILE" || !flag.Changed {
