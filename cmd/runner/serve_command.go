@@ -13,6 +13,8 @@ import (
 // newServeCommand returns the command serve, which runs other commands in this process.
 func newServeCommand(env *cli.Environment) *cobra.Command {
 	return serve.NewCommand(env, func(ctx context.Context, out io.Writer, args ...string) int {
-		return execute(ctx, env.Aside(out, append(env.GlobalFlags(), args...)...))
+		aside := env.Aside(out, append(env.GlobalFlags(), args...)...)
+		aside.Painted = true
+		return execute(ctx, aside)
 	})
 }

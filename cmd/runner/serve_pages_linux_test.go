@@ -117,13 +117,19 @@ func (b *browser) do(method, path string, form url.Values, header http.Header) (
 	return answer.StatusCode, string(text)
 }
 
-// secret returns what the forms of a page hold.
+// secret returns the secret that the forms of a page hold.
 func (b *browser) secret(path string) string {
 	b.t.Helper()
+	return b.hidden(path, "csrf")
+}
+
+// hidden returns what a form of a page holds.
+func (b *browser) hidden(path, name string) string {
+	b.t.Helper()
 	_, text := b.get(path)
-	found := regexp.MustCompile(`name="csrf" value="(\w+)"`).FindStringSubmatch(text)
+	found := regexp.MustCompile(`name="` + name + `" value="(\w+)"`).FindStringSubmatch(text)
 	if found == nil {
-		b.t.Fatalf("%s has no form:\n%s", path, text)
+		b.t.Fatalf("%s has no form with %s:\n%s", path, name, text)
 	}
 	return found[1]
 }
@@ -179,7 +185,7 @@ func TestServeLetsInWhoHasTheToken(t *testing.T) {
 	if code, _ := b.post(page+"/answer", form, nil); code != http.StatusForbidden {
 		t.Errorf("a form without the secret gives %d", code)
 	}
-	for _, path := range []string{"/static/../session.go", "/static/%2e%2e%2fsession.go", "/static/secret", "/prd/..%2f..%2fetc", "/prd/PRD-999", "/prd/PRD-001/step/--help", "/prd/PRD-001/checkpoint/--help", "/nothing"} {
+	for _, path := range []string{"/static/../session.go", "/static/%2e%2e%2fsession.go", "/static/secret", "/prd/..%2f..%2fetc", "/prd/PRD-999", "/prd/PRD-001/step/--help", "/prd/PRD-001/checkpoint/--help", "/prd/PRD-001/step/nothing", "/prd/PRD-001/checkpoint/nothing", "/nothing"} {
 		if code, text := b.get(path); code == http.StatusOK || strings.Contains(text, "package ") {
 			t.Errorf("%s gives %d and\n%s", path, code, text)
 		}
@@ -217,7 +223,17 @@ func TestServeActions(t *testing.T) {
 	t.Parallel()
 	b := serveIn(t, built(t, approvalPipeline, 3)).enter()
 	page := "/prd/PRD-001"
-	form := url.Values{"csrf": {b.secret(page)}, "gate": {"sign-off (one)"}, "verb": {"approve"}, "message": {"-m looks good"}}
+	form := url.Values{"csrf": {b.secret(page)}, "gate": {"sign-off (one)"}, "verb": {"nod"}, "asked": {b.hidden(page, "asked")}, "message": {"-m looks good"}}
+	if code, _ := b.post(page+"/answer", form, nil); code != http.StatusBadRequest {
+		t.Errorf("an answer that is neither yes nor no gives %d", code)
+	}
+	form.Set("verb", "approve")
+	launch(t, b.dir, "reject", "PRD-001").exits(0)
+	launch(t, b.dir, "build", "PRD-001", "--resume").exits(3)
+	if code, text := b.post(page+"/answer", form, nil); code != http.StatusConflict || !strings.Contains(text, "asks anew") {
+		t.Errorf("an answer to an earlier question gives %d and\n%s", code, text)
+	}
+	form.Set("asked", b.hidden(page, "asked"))
 	if code, text := b.post(page+"/answer", form, nil); code != http.StatusSeeOther {
 		t.Fatalf("the answer gives %d and\n%s", code, text)
 	}
@@ -240,11 +256,30 @@ func TestServeActions(t *testing.T) {
 	if code, text := b.post(page+"/pin", form, nil); code != http.StatusSeeOther {
 		t.Errorf("the pin gives %d and\n%s", code, text)
 	}
-	if code, text := b.get(checkpoints[1] + "/rollback"); code != http.StatusOK || !strings.Contains(text, "Discards") && !strings.Contains(text, "iscard") {
+	if code, text := b.get(checkpoints[1]); code != http.StatusOK || !strings.Contains(text, ">Unpin<") || strings.Contains(text, ">Pin<") {
+		t.Errorf("the pinned checkpoint gives %d and\n%s", code, text)
+	}
+	if code, text := b.get(checkpoints[1] + "/rollback"); code != http.StatusOK || !strings.Contains(text, "Discard step 1 - WS1") {
 		t.Errorf("the preview gives %d and\n%s", code, text)
 	}
+	form.Set("preview", b.hidden(checkpoints[1]+"/rollback", "preview"))
+	if err := os.WriteFile(filepath.Join(b.dir, "PRD-001.hcl"), []byte(approvalPipeline+"\n# edited"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if code, text := b.post(page+"/rollback", form, nil); code != http.StatusConflict || !strings.Contains(text, "changed since the preview") {
+		t.Errorf("a rollback that does more than its preview says gives %d and\n%s", code, text)
+	}
+	form.Set("preview", b.hidden(checkpoints[1]+"/rollback", "preview"))
+	form.Set("checkpoint", "CP-none")
+	if code, text := b.post(page+"/rollback", form, nil); code != http.StatusConflict || !strings.Contains(text, "CP-none") {
+		t.Errorf("a rollback to an unknown checkpoint gives %d and\n%s", code, text)
+	}
+	form.Set("checkpoint", checkpoints[2])
 	if code, text := b.post(page+"/rollback", form, nil); code != http.StatusSeeOther {
 		t.Errorf("the rollback gives %d and\n%s", code, text)
+	}
+	if code, _ := b.post(page+"/pin", url.Values{"csrf": form["csrf"], "checkpoint": {checkpoints[2]}, "message": {strings.Repeat("x", 300<<10)}}, nil); code != http.StatusRequestEntityTooLarge {
+		t.Errorf("a long text gives %d", code)
 	}
 	form.Set("checkpoint", "--help")
 	if code, _ := b.post(page+"/rollback", form, nil); code != http.StatusBadRequest {

@@ -46,6 +46,11 @@ func (t *Tally) Add(m Mark) {
 	if t.counts[m.Text]++; t.counts[m.Text] == 1 {
 		t.order = append(t.order, m.Text)
 	}
+	t.Weigh(m)
+}
+
+// Weigh lets a mark count for the sign, and not for the text.
+func (t *Tally) Weigh(m Mark) {
 	if t.worst.Class == "" || m.Class.urgency() > t.worst.Class.urgency() {
 		t.worst = m
 	}

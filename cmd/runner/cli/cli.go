@@ -76,6 +76,8 @@ type Environment struct {
 	// Neutral changes a text in one line so that the CI system that runs Runner takes no part of it for
 	// a command. nil: nothing is changed.
 	Neutral func(text string) string
+	// Painted says that what reads the output shows colours, though it is no terminal.
+	Painted bool
 }
 
 // Options are the flags that every command takes.
@@ -209,9 +211,11 @@ func (e *Environment) interactive() bool {
 }
 
 // Color reports whether output to a stream is coloured: on a terminal, unless the user or the
-// environment says otherwise (https://no-color.org, https://bixense.com/clicolors, FORCE_COLOR).
+// environment says otherwise (https://no-color.org, https://bixense.com/clicolors, FORCE_COLOR), and on a page.
 func (e *Environment) Color(stream *show.Screen) bool {
 	switch {
+	case e.Painted:
+		return true
 	case e.Options.NoColor || e.Lookup("NO_COLOR") != "":
 		return false
 	case isOn(e.Lookup("FORCE_COLOR")) || isOn(e.Lookup("CLICOLOR_FORCE")):

@@ -1,6 +1,8 @@
 package info
 
 import (
+	"crypto/sha256"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"time"
@@ -207,6 +209,13 @@ type WaitingGate struct {
 	Inputs    []state.AskedInput `json:"inputs"`           // what an approval must give
 	Review    bool               `json:"review"`           // the gate has passed; the question is whether to continue
 	Judged    *Judged            `json:"judged,omitempty"` // nil: it was not looked at
+}
+
+// Digest identifies the question: an answer to another one, or to an earlier one of the same gate, is none to it.
+func (q WaitingGate) Digest() string {
+	q.Judged = nil             // what is judged may still grow
+	text, _ := json.Marshal(q) // plain data can be encoded
+	return fmt.Sprintf("%x", sha256.Sum256(text))
 }
 
 // CalledWaiting are the gates that wait for a person in the session of a pipeline that a workstream calls.

@@ -27,38 +27,56 @@ func (l *factList) addIn(style view.Style, name, value string) {
 	}
 }
 
-// Facts returns what is to be known of the session besides its status and its workstreams. It names some failures, all for -1, and
-// counts the others; for 0 it leaves failures out.
-func (s SessionStatus) Facts(cmdline advice.CommandLine, now time.Time, failures int) []Fact {
+// FactsOptions says how facts are told.
+type FactsOptions struct {
+	Now      time.Time
+	Failures int  // how many are named, all for -1; the others are counted; 0: failures are left out
+	Lasting  bool // the facts are read later, too: they say when something was, and not how long ago
+}
+
+// when returns a time, and how long ago it was.
+func (o FactsOptions) when(t time.Time) string {
+	if o.Lasting {
+		return t.UTC().Format(time.DateTime)
+	}
+	return When(o.Now, t)
+}
+
+// Facts returns what is to be known of the session besides its status and its workstreams.
+func (s SessionStatus) Facts(cmdline advice.CommandLine, o FactsOptions) []Fact {
 	var l factList
-	s.addSession(&l, now)
-	s.addRunning(&l, now)
-	s.addStopped(&l, cmdline, failures)
+	s.addSession(&l, o)
+	s.addRunning(&l, o)
+	s.addStopped(&l, cmdline, o.Failures)
 	s.addLedgers(&l)
 	if c := s.LastCheckpoint; c != nil {
-		l.add("Last checkpoint", fmt.Sprintf("%s (%s, %s)", c.ID, c.Trigger, view.Ago(now, c.CreatedAt)))
+		made := view.Ago(o.Now, c.CreatedAt)
+		if o.Lasting {
+			made = o.when(c.CreatedAt)
+		}
+		l.add("Last checkpoint", fmt.Sprintf("%s (%s, %s)", c.ID, c.Trigger, made))
 	}
 	s.addUnfinished(&l, cmdline)
 	return l
 }
 
 // addSession adds which session it is, and how far it has come.
-func (s SessionStatus) addSession(l *factList, now time.Time) {
+func (s SessionStatus) addSession(l *factList, o FactsOptions) {
 	if s.Session == "" {
 		return
 	}
-	l.add("Session", fmt.Sprintf("%s, begun %s", state.ShortSession(s.Session), When(now, s.CreatedAt)))
+	l.add("Session", fmt.Sprintf("%s, begun %s", state.ShortSession(s.Session), o.when(s.CreatedAt)))
 	if from := s.BeganFrom; from != nil {
-		l.add("Begun from", fmt.Sprintf("session %s, complete since %s", state.ShortSession(from.Session), When(now, from.At)))
+		l.add("Begun from", fmt.Sprintf("session %s, complete since %s", state.ShortSession(from.Session), o.when(from.At)))
 	}
 	l.add("Phase", s.currentPhase())
 	l.add("Done", s.Counts.String())
 }
 
 // addRunning adds who runs the session, and what runs.
-func (s SessionStatus) addRunning(l *factList, now time.Time) {
+func (s SessionStatus) addRunning(l *factList, o FactsOptions) {
 	if s.Owner != nil {
-		l.add("Runner", fmt.Sprintf("pid %d on %s, since %s", s.Owner.PID, s.Owner.Host, When(now, s.Owner.Since)))
+		l.add("Runner", fmt.Sprintf("pid %d on %s, since %s", s.Owner.PID, s.Owner.Host, o.when(s.Owner.Since)))
 	}
 	if s.Owner != nil && s.Owner.Stopped {
 		l.addIn(view.Yellow, "Stopped", fmt.Sprintf("nothing goes on until `fg` in its terminal, or `kill -CONT %d`", s.Owner.PID))
@@ -80,13 +98,13 @@ func (s SessionStatus) addRunning(l *factList, now time.Time) {
 	for i, r := range s.Running {
 		running[i] = r.Name
 		if r.Since != nil && s.Owner != nil {
-			running[i] += " for " + view.Duration(now.Sub(*r.Since).Truncate(time.Second))
+			running[i] += " for " + view.Duration(o.Now.Sub(*r.Since).Truncate(time.Second))
 		}
 	}
 	l.add("Running", strings.Join(running, ", "))
 	retrying := make([]string, len(s.Retrying))
 	for i, r := range s.Retrying {
-		retrying[i] = r.describe(now)
+		retrying[i] = r.describe(o.Now)
 	}
 	l.addIn(view.Yellow, "To be retried", strings.Join(retrying, "; "))
 	for _, service := range s.Services {

@@ -3,6 +3,7 @@ package page
 // answer is the form in which a person answers a gate.
 type answer struct {
 	Action, Secret, Gate string
+	Asked                string // the digest of the question
 	Inputs               []askedInput
 }
 

@@ -9,10 +9,10 @@ import (
 	"strings"
 	"time"
 
-	"prdrunner/checkpoint/state"
 	"prdrunner/cmd/runner/advice"
 	"prdrunner/cmd/runner/info"
 	"prdrunner/pipeline/graph"
+	"prdrunner/runner/view"
 )
 
 // Server writes the pages of `runner serve`. NewServer returns one.
@@ -62,9 +62,9 @@ func PathOf(prd string, below ...string) string {
 type frame struct {
 	Heading string
 	Version string
-	PRD     string // "": the page is about no single one
-	Live    string // where the page finds out what has changed; "": it does not change
-	Said    string // what the command printed that a form of the page before has run
+	PRD     string        // "": the page is about no single one
+	Live    string        // where the page finds out what has changed; "": it does not change
+	Said    template.HTML // what the command printed that a form of the page before has run
 	Body    any
 }
 
@@ -125,12 +125,12 @@ func (s *Server) Session(w io.Writer, o *info.Overview, secret, said string) err
 	if err != nil {
 		return err
 	}
-	return s.write(w, "served.html", frame{Heading: headingOf(o.Status.PRD, o.Status.Title), PRD: o.Status.PRD, Live: PathOf(o.Status.PRD, "events"), Said: said, Body: shown})
+	return s.write(w, "served.html", frame{Heading: headingOf(o.Status.PRD, o.Status.Title), PRD: o.Status.PRD, Live: PathOf(o.Status.PRD, "events"), Said: painted(said), Body: shown})
 }
 
 func headingOf(prd, title string) string {
-	if title == "" {
-		return prd
+	if prd == "" || title == "" {
+		return prd + title
 	}
 	return prd + ": " + title
 }
@@ -153,6 +153,19 @@ func (s *Server) session(o *info.Overview, secret string) (*session, error) {
 	for i := range shown.Checkpoints {
 		shown.Checkpoints[i].Link = PathOf(prd, "checkpoint", shown.Checkpoints[i].ID)
 	}
+	for i, f := range o.Failures {
+		if shown.Failures[i].Name != "" {
+			shown.Failures[i].Link = PathOf(prd, "step", view.FailedStep(f.Failure))
+		}
+	}
+	for i, q := range o.Status.Waiting {
+		if q.Judged != nil && q.Judged.Files.Checkpoint != "" {
+			shown.Waiting[i].Link = PathOf(prd, "checkpoint", q.Judged.Files.Checkpoint, "diff")
+		}
+	}
+	if o.Status.Owner == nil {
+		shown.Plan = PathOf(prd, "plan")
+	}
 	if s.ReadOnly {
 		return shown, nil
 	}
@@ -160,7 +173,7 @@ func (s *Server) session(o *info.Overview, secret string) (*session, error) {
 		shown.Pause = &Form{Action: PathOf(prd, "pause"), Secret: secret, Button: "Pause", Text: "Reason"}
 	}
 	for i, q := range o.Status.Waiting {
-		shown.Waiting[i].Form = newAnswer(PathOf(prd, "answer"), secret, q.Gate, q.Inputs)
+		shown.Waiting[i].Form = newAnswer(PathOf(prd, "answer"), secret, q)
 	}
 	return shown, nil
 }
@@ -217,11 +230,18 @@ func (s *Server) Enter(w io.Writer, path string) error {
 type Printed struct {
 	PRD, Title string
 	Command    string // as the user would type it
-	Text       string
-	Failed     bool
+	Text       string // with the colours of the command
+	Failed     bool   // then there are no forms
 	Forms      []Form
 	Links      []Link
 	Follow     string // where what is added comes from; "": nothing is
+	Said       string // what the command printed that a form of the page before has run
+}
+
+// printed is the body of a page that shows what a command printed.
+type printed struct {
+	Printed
+	Painted template.HTML // Text, as the page shows it
 }
 
 // Link is a link to another page.
@@ -236,16 +256,16 @@ type Form struct {
 
 // Printed writes a page that shows what a command printed.
 func (s *Server) Printed(w io.Writer, p Printed) error {
-	if s.ReadOnly {
+	if s.ReadOnly || p.Failed {
 		p.Forms = nil
 	}
-	return s.write(w, "printed.html", frame{Heading: headingOf(p.PRD, p.Title), PRD: p.PRD, Body: p})
+	return s.write(w, "printed.html", frame{Heading: headingOf(p.PRD, p.Title), PRD: p.PRD, Said: painted(p.Said), Body: printed{p, painted(p.Text)}})
 }
 
 // newAnswer returns the form in which a person answers a gate.
-func newAnswer(action, secret, gate string, asks []state.AskedInput) *answer {
-	a := &answer{Action: action, Secret: secret, Gate: gate}
-	for _, in := range asks {
+func newAnswer(action, secret string, q info.WaitingGate) *answer {
+	a := &answer{Action: action, Secret: secret, Gate: q.Gate, Asked: q.Digest()}
+	for _, in := range q.Inputs {
 		asked := askedInput{Name: in.Name, Label: headingOf(in.Name, string(in.Description))}
 		if in.Default != nil {
 			asked.Default = string(*in.Default)

@@ -22,6 +22,7 @@ type session struct {
 	Now         string
 	Facts       []info.Fact
 	Next        []state.Text
+	Plan        string // where the plan of the next run is; "": nowhere
 	Waiting     []waiting
 	Failures    []failure
 	Phases      []phase
@@ -40,13 +41,17 @@ type session struct {
 type waiting struct {
 	Text, Message string
 	Judged        []info.Fact
-	Form          *answer // nil: it can't be answered here
+	Changes       []string // the files that changed, a line each
+	Difference    string   // the command that shows how; "": nothing to compare with is known
+	Link          string   // where the difference is shown; "": nowhere
+	Form          *answer  // nil: it can't be answered here
 }
 
 // failure is what failed.
 type failure struct {
 	Name, Message, Place, Log string
 	Command                   string // that shows the whole log
+	Link                      string // to the page of the step; "": it has none
 }
 
 // phase is a phase with its steps.
@@ -116,7 +121,7 @@ type past struct {
 func newSession(cmdline advice.CommandLine, o *info.Overview) (*session, error) {
 	st := o.Status
 	s := &session{
-		PRD: st.PRD, Title: st.Title, Now: o.Now.UTC().Format(time.DateTime), Facts: st.Facts(cmdline, o.Now, 0), Next: st.Next,
+		PRD: st.PRD, Title: st.Title, Now: o.Now.UTC().Format(time.DateTime), Facts: st.Facts(cmdline, info.FactsOptions{Now: o.Now, Lasting: true}), Next: st.Next,
 		Result: graph.Mark{Class: info.ClassOf(st.Style()), Text: st.StatusText()},
 	}
 	s.addWaiting(o)
@@ -150,8 +155,9 @@ func (s *session) addWaiting(o *info.Overview) {
 	add := func(gates []info.WaitingGate) {
 		for _, q := range gates {
 			w := waiting{Text: q.Describe(o.Now), Message: q.LongMessage()}
-			if q.Judged != nil {
-				w.Judged = q.Judged.Facts()
+			if j := q.Judged; j != nil {
+				w.Judged = slices.DeleteFunc(j.Facts(), func(f info.Fact) bool { return f.Value == "" })
+				w.Changes, w.Difference = info.FirstOf(j.Files.Lines()), string(j.Files.Difference)
 			}
 			s.Waiting = append(s.Waiting, w)
 		}
@@ -180,7 +186,7 @@ func (s *session) addPhases(o *info.Overview) {
 	if n := len(o.Timeline.Runs); n > 1 {
 		s.Span += fmt.Sprintf(" in %d runs, without the time between them", n)
 	}
-	bars := scale.bars(o.Timeline)
+	bars := scale.bars(o.Timeline, o.Status.Owner != nil)
 	for i, p := range o.Status.Phases {
 		shown := phase{ID: fmt.Sprintf("phase-%d", i+1), Label: fmt.Sprintf("%d %s", i+1, view.Named(p.Name, p.Title)) + info.IterationOf(p)}
 		var tally graph.Tally
@@ -206,7 +212,11 @@ func (s *session) addPhases(o *info.Overview) {
 		for i := range shown.Groups {
 			shown.Groups[i].fold()
 		}
-		shown.Mark, shown.Gates = tally.Mark(), gatesOf(p.Gates, marks)
+		shown.Gates = gatesOf(p.Gates, marks)
+		for _, g := range shown.Gates {
+			tally.Weigh(g.Mark)
+		}
+		shown.Mark = tally.Mark()
 		s.Phases = append(s.Phases, shown)
 	}
 }
@@ -258,7 +268,7 @@ func (s *session) addCheckpoints(o *info.Overview) {
 		status, style := info.CheckpointStatus(c.CheckpointRef, c.Current)
 		s.Checkpoints = append(s.Checkpoints, checkpoint{
 			ID: c.ID, Step: strings.TrimSuffix(fmt.Sprintf("%d - %s", c.Step, c.StepName), " - "), Trigger: string(c.Trigger), Phase: c.Phase,
-			Created: info.When(o.Now, c.CreatedAt), Status: status, Mark: graph.Mark{Class: info.ClassOf(style)},
+			Created: c.CreatedAt.UTC().Format(time.DateTime), Status: strings.Replace(status, "← "+string(view.Current), "current", 1), Mark: graph.Mark{Class: info.ClassOf(style)},
 		})
 	}
 	for _, r := range slices.Backward(o.Checkpoints.Rollbacks) {

@@ -67,8 +67,9 @@ type bar struct {
 // leastWidth is how wide a bar is at least, so that it can be seen.
 const leastWidth = 0.4
 
-// bars returns the bars of the workstreams: of each attempt, and of each judgement of their gates.
-func (s *scale) bars(t history.Timeline) map[string][]bar {
+// bars returns the bars of the workstreams: of each attempt, and of each judgement of their gates. running says that a run is
+// on, which is the last one.
+func (s *scale) bars(t history.Timeline, running bool) map[string][]bar {
 	bars := map[string][]bar{}
 	for _, a := range t.Attempts {
 		owner, end := a.Name, a.To
@@ -76,27 +77,37 @@ func (s *scale) bars(t history.Timeline) map[string][]bar {
 			owner = of
 		}
 		b := bar{Gate: a.Kind == history.Gate, Lost: end.IsZero(), Class: classOf(a.Result)}
+		now := b.Lost && running && !a.From.Before(s.runs[len(s.runs)-1].From)
 		if b.Lost {
 			end = s.end(a.From)
 		}
+		if now {
+			b.Lost, b.Class = false, graph.ClassRunning
+		}
 		b.From = s.at(a.From)
 		b.Width = max(leastWidth, s.at(end)-b.From)
-		b.Title = said(a, end)
+		b.Title = said(a, end, now)
 		bars[owner] = append(bars[owner], b)
 	}
 	return bars
 }
 
-// said says what a bar shows. What is usual is left out: that it is the first attempt, and succeeded.
-func said(a history.Attempt, end time.Time) string {
+// said says what a bar shows, which may run now. What is usual is left out: that it is the first attempt, and succeeded.
+func said(a history.Attempt, end time.Time, now bool) string {
 	text := fmt.Sprintf("%s to %s, %s", a.From.UTC().Format(time.TimeOnly), end.UTC().Format(time.TimeOnly), view.Duration(end.Sub(a.From)))
+	if now {
+		text = "runs since " + a.From.UTC().Format(time.TimeOnly)
+	}
 	if name, _, gate := state.CutLabel(a.Name); gate {
 		text = name + ": " + text
 	}
 	if a.Number > 1 {
 		text += fmt.Sprintf(", attempt %d", a.Number)
 	}
-	if a.To.IsZero() {
+	switch {
+	case now:
+		return text
+	case a.To.IsZero():
 		return text + ", its end is not on record"
 	}
 	if a.Result != state.Completed && a.Result != state.Passed {

@@ -391,7 +391,7 @@ const audit = `(() => {
     if (!document.getElementById(to) && !document.getElementById(decodeURIComponent(to))) found.push("a link to nothing: #" + to);
   }
   const named = e => (e.getAttribute("aria-label") || e.textContent || e.title || (e.labels && e.labels[0] && e.labels[0].textContent) || "").trim();
-  for (const e of document.querySelectorAll("a[href], button, input:not([type=hidden]), select, summary, [role=group], [role=img]")) if (!named(e)) found.push("no name: " + e.outerHTML.slice(0, 120));
+  for (const e of document.querySelectorAll("a[href], button, input:not([type=hidden]), select, summary, [role=group], [role=img]")) if (e.checkVisibility() && !named(e)) found.push("no name: " + e.outerHTML.slice(0, 120));
   for (const e of document.querySelectorAll("th")) if (!e.scope && e.closest("thead") && !e.closest(".manual")) found.push("a heading of a table without a scope: " + about(e));
   const channel = v => { v /= 255; return v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4; };
   const luminance = c => 0.2126 * channel(c[0]) + 0.7152 * channel(c[1]) + 0.0722 * channel(c[2]);

@@ -3,6 +3,8 @@ package serve
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -32,12 +34,14 @@ func (s *server) routes(readOnly bool) http.Handler {
 	mux.HandleFunc("GET /prd/{prd}/logs", s.logs)
 	mux.HandleFunc("GET /prd/{prd}/plan", s.plan)
 	mux.HandleFunc("GET /prd/{prd}/history", s.history)
+	mux.HandleFunc("GET /prd/{prd}/diff", s.sessionDiff)
 	mux.HandleFunc("GET /prd/{prd}/checkpoint/{checkpoint}", s.checkpoint)
 	mux.HandleFunc("GET /prd/{prd}/checkpoint/{checkpoint}/diff", s.difference)
 	mux.HandleFunc("GET /prd/{prd}/checkpoint/{checkpoint}/rollback", s.previewRollback)
 	mux.HandleFunc("GET /safety", s.safety)
 	mux.HandleFunc("GET /manual", s.manual)
 	mux.HandleFunc("GET /manual/{topic}", s.manual)
+	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) { s.fail(w, r, errors.New("there is no such page")) })
 	if !readOnly {
 		s.actions(mux)
 	}
@@ -74,7 +78,7 @@ func (s *server) respond(w http.ResponseWriter, r *http.Request, write func(w io
 func (s *server) fail(w http.ResponseWriter, _ *http.Request, err error) {
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.WriteHeader(http.StatusNotFound)
-	_ = s.pages.Printed(w, page.Printed{Title: "This can't be shown", Text: s.env.Localize(view.Clean(err.Error())), Failed: true})
+	_ = s.pages.Printed(w, page.Printed{Title: "This can't be shown", Text: s.env.Localize(err.Error()), Failed: true})
 }
 
 func (s *server) home(w http.ResponseWriter, r *http.Request) {
@@ -138,7 +142,7 @@ func (s *server) session(w http.ResponseWriter, r *http.Request) {
 		if err != nil {
 			return err
 		}
-		return s.pages.Session(to, o, s.guard.secret, view.Clean(s.guard.listen(r)))
+		return s.pages.Session(to, o, s.guard.secret, s.guard.listen(r))
 	})
 }
 
@@ -149,11 +153,23 @@ func (s *server) printed(w http.ResponseWriter, r *http.Request, p page.Printed,
 		if r.Context().Err() != nil {
 			return r.Context().Err()
 		}
-		p.PRD, p.Text, p.Failed = r.PathValue("prd"), view.Clean(printed), p.Failed || code != 0
+		if code == notFound {
+			return refusal(printed)
+		}
+		p.PRD, p.Text, p.Failed, p.Said = r.PathValue("prd"), printed, code != 0, s.guard.listen(r)
 		p.Command = s.env.Command(strings.Join(shellWords(args), " "))
 		return s.pages.Printed(to, p)
 	})
 }
+
+// notFound is the exit code of a command that finds no such name.
+const notFound = 2
+
+// refusal is what a command printed that did not do what it was asked.
+type refusal string
+
+// Error implements error.
+func (r refusal) Error() string { return string(r) }
 
 func shellWords(args []string) []string {
 	words := make([]string, len(args))
@@ -181,18 +197,47 @@ func (s *server) step(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, r, err)
 		return
 	}
+	if attempt := r.FormValue("attempt"); attempt != "" {
+		s.printed(w, r, page.Printed{
+			Title: step + ", attempt " + attempt, Links: []page.Link{{Path: page.PathOf(prd, "step", step), Text: "The last attempt"}},
+		}, "logs", prd, step, "--attempt="+attempt)
+		return
+	}
 	s.respond(w, r, func(to io.Writer) error {
-		why, _ := s.run(r.Context(), "why", prd, step)
-		log, code := s.run(r.Context(), "logs", prd, step, "--tail", tailLines)
+		why, code := s.run(r.Context(), "why", prd, step)
+		if code == notFound {
+			return refusal(why)
+		}
+		log, logged := s.run(r.Context(), "logs", prd, step, "--tail", tailLines)
+		if logged != 0 { // there is none
+			log = strings.TrimPrefix(view.Clean(log), "Error: ")
+		}
 		if err := r.Context().Err(); err != nil {
 			return err
 		}
-		p := page.Printed{
-			PRD: prd, Title: step, Command: s.env.Command("why " + prd + " " + text.ShellWord(step)), Text: view.Clean(why) + "\n" + view.Clean(log), Failed: code != 0,
-			Follow: page.PathOf(prd, "step", step, "follow"),
-		}
-		return s.pages.Printed(to, p)
+		return s.pages.Printed(to, page.Printed{
+			PRD: prd, Title: step, Command: s.env.Command("why " + prd + " " + text.ShellWord(step)), Text: why + "\n" + log, Failed: code != 0,
+			Links: s.attempts(r.Context(), prd, step), Follow: page.PathOf(prd, "step", step, "follow"),
+		})
 	})
+}
+
+// attempts returns links to the logs of the attempts of a workstream before the last one, the newest first.
+func (s *server) attempts(ctx context.Context, prd, step string) []page.Link {
+	const most = 10
+	status, _, err := inspect.Status(ctx, s.environment(io.Discard), prd)
+	if err != nil {
+		return nil // the page says what is wrong with the session
+	}
+	var links []page.Link
+	for _, p := range status.Phases {
+		for _, w := range p.Workstreams {
+			for n := w.Attempts - 1; w.Name == step && n > 0 && len(links) < most; n-- {
+				links = append(links, page.Link{Path: page.PathOf(prd, "step", step) + fmt.Sprintf("?attempt=%d", n), Text: fmt.Sprintf("Log of attempt %d", n)})
+			}
+		}
+	}
+	return links
 }
 
 func (s *server) logs(w http.ResponseWriter, r *http.Request) {
@@ -204,7 +249,16 @@ func (s *server) plan(w http.ResponseWriter, r *http.Request) {
 }
 
 func (s *server) history(w http.ResponseWriter, r *http.Request) {
-	s.printed(w, r, page.Printed{Title: "History"}, "history", r.PathValue("prd"))
+	prd := r.PathValue("prd")
+	p := page.Printed{Title: "History"}
+	if past, err := inspect.History(r.Context(), s.environment(io.Discard), prd); err == nil && len(past.Sessions) > 1 {
+		p.Links = append(p.Links, page.Link{Path: page.PathOf(prd, "diff"), Text: "Difference between the last two sessions"})
+	}
+	s.printed(w, r, p, "history", prd)
+}
+
+func (s *server) sessionDiff(w http.ResponseWriter, r *http.Request) {
+	s.printed(w, r, page.Printed{Title: "Difference between the last two sessions"}, "diff", r.PathValue("prd"), "latest~1", "latest")
 }
 
 func (s *server) safety(w http.ResponseWriter, r *http.Request) {
@@ -233,18 +287,24 @@ func (s *server) checkpoint(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, r, err)
 		return
 	}
-	secret := s.guard.secret
-	s.printed(w, r, page.Printed{
-		Title: id,
-		Links: []page.Link{
-			{Path: page.PathOf(prd, "checkpoint", id, "diff"), Text: "Difference to the files now"},
-			{Path: page.PathOf(prd, "checkpoint", id, "rollback"), Text: "Preview of a rollback to it"},
-		},
-		Forms: []page.Form{
-			{Action: page.PathOf(prd, "pin"), Secret: secret, Button: "Pin", Text: "Reason", Hidden: map[string]string{"checkpoint": id}},
-			{Action: page.PathOf(prd, "unpin"), Secret: secret, Button: "Unpin", Hidden: map[string]string{"checkpoint": id}},
-		},
-	}, "checkpoint", "show", prd, id)
+	p := page.Printed{Title: id, Links: []page.Link{
+		{Path: page.PathOf(prd, "checkpoint", id, "diff"), Text: "Difference to the files now"},
+		{Path: page.PathOf(prd, "checkpoint", id, "rollback"), Text: "Preview of a rollback to it"},
+	}}
+	pin := page.Form{Action: page.PathOf(prd, "pin"), Secret: s.guard.secret, Button: "Pin", Text: "Reason", Hidden: map[string]string{"checkpoint": id}}
+	if s.isPinned(r.Context(), prd, id) {
+		pin.Action, pin.Button = page.PathOf(prd, "unpin"), "Unpin"
+	}
+	p.Forms = []page.Form{pin}
+	s.printed(w, r, p, "checkpoint", "show", prd, id)
+}
+
+func (s *server) isPinned(ctx context.Context, prd, checkpoint string) bool {
+	var shown struct {
+		Pinned bool `json:"pinned"`
+	}
+	printed, _ := s.run(ctx, "checkpoint", "show", prd, checkpoint, "--json")
+	return json.Unmarshal([]byte(printed), &shown) == nil && shown.Pinned
 }
 
 func (s *server) difference(w http.ResponseWriter, r *http.Request) {
@@ -263,8 +323,25 @@ func (s *server) previewRollback(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, r, err)
 		return
 	}
+	digest, _ := s.preview(r.Context(), prd, id)
 	s.printed(w, r, page.Printed{
 		Title: "Rollback to " + id,
-		Forms: []page.Form{{Action: page.PathOf(prd, "rollback"), Secret: s.guard.secret, Button: "Roll back", Text: "Reason", Hidden: map[string]string{"checkpoint": id}}},
+		Links: []page.Link{
+			{Path: page.PathOf(prd, "checkpoint", id, "diff"), Text: "Difference to the files now"}, {Path: page.PathOf(prd, "checkpoint", id), Text: "The checkpoint"},
+		},
+		Forms: []page.Form{{
+			Action: page.PathOf(prd, "rollback"), Secret: s.guard.secret, Button: "Roll back", Text: "Reason",
+			Hidden: map[string]string{"checkpoint": id, "preview": digest},
+		}},
 	}, "checkpoint", "rollback", prd, id, "--dry-run")
+}
+
+// preview returns a digest of all that a rollback would do now, or else why it is refused.
+func (s *server) preview(ctx context.Context, prd, checkpoint string) (digest, refused string) {
+	does, code := s.run(ctx, "checkpoint", "rollback", prd, checkpoint, "--dry-run", "--json")
+	if code != 0 {
+		refused, _ = s.run(ctx, "checkpoint", "rollback", prd, checkpoint, "--dry-run")
+		return "", refused
+	}
+	return fmt.Sprintf("%x", sha256.Sum256([]byte(does))), ""
 }

@@ -31,7 +31,8 @@ import (
 	"prdrunner/cmd/runner/page"
 )
 
-// Run runs a command line of Runner in this process. What the command prints goes to out. It returns the exit code.
+// Run runs a command line of Runner in this process. What the command prints goes to out, with colours. It returns the
+// exit code.
 type Run func(ctx context.Context, out io.Writer, args ...string) (code int)
 
 type options struct {

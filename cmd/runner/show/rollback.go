@@ -21,6 +21,7 @@ func RollbackPreview(w io.Writer, prd string, plan *rollback.Plan) error {
 	b.title("!", fmt.Sprintf("Roll %s back to %s", prd, plan.Target.ID))
 	b.facts(fact("Target step", stepLabel(plan.Target)), fact("Current step", strconv.Itoa(plan.Step)), fact("Undoes", undoes(plan.Undoes)))
 	b.heading("This will")
+	b.WriteString("  - Make a checkpoint of the present state and files first: a rollback to it undoes this one\n")
 	if plan.Finish != nil {
 		UnfinishedRollback(b, "  ! ", plan.Finish)
 	}

@@ -62,7 +62,7 @@ func statusPage(w io.Writer, cmdline advice.CommandLine, s info.SessionStatus, o
 	p := newPage(w)
 	p.title("", view.Named(s.PRD, s.Title))
 	facts := []info.Fact{factIn(s.Style(), "Status", s.StatusText())}
-	p.facts(append(facts, s.Facts(cmdline, o.Now, o.mostFailures())...)...)
+	p.facts(append(facts, s.Facts(cmdline, info.FactsOptions{Now: o.Now, Failures: o.mostFailures()})...)...)
 	if len(s.Phases) > 0 {
 		p.Printf("\n")
 		writeStatusTable(p, cmdline, s, o, fold)
