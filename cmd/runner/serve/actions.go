@@ -71,7 +71,7 @@ func (c command) incomplete() bool {
 
 // action returns a handler that runs the command that a form asks for.
 func (s *server) action(of func(r *http.Request) command) http.HandlerFunc {
-	return func(w http.ResponseWriter, r *http.Request) {
+	return s.ofPRD(func(w http.ResponseWriter, r *http.Request) {
 		r.Body = http.MaxBytesReader(w, r.Body, mostForm)
 		if large := (*http.MaxBytesError)(nil); errors.As(r.ParseForm(), &large) {
 			http.Error(w, "This text is too long: a form has at most 256 KiB. Go back and shorten it.", http.StatusRequestEntityTooLarge)
@@ -92,7 +92,7 @@ func (s *server) action(of func(r *http.Request) command) http.HandlerFunc {
 		}
 		prd, refusal := r.PathValue("prd"), c.refused
 		if refusal == "" {
-			printed, code := s.run(r.Context(), line...)
+			printed, code := s.run(s.ctx, line...) // a tab that is closed ends no change
 			if code == 0 {
 				s.guard.tell(r, printed)
 				http.Redirect(w, r, cmp.Or(c.back, page.PathOf(prd)), http.StatusSeeOther)
@@ -103,7 +103,7 @@ func (s *server) action(of func(r *http.Request) command) http.HandlerFunc {
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
 		w.WriteHeader(http.StatusConflict)
 		_ = s.pages.Printed(w, page.Printed{PRD: prd, Title: "That was refused", Command: s.env.Command(strings.Join(shellWords(line), " ")), Text: refusal, Failed: true, Links: c.links})
-	}
+	})
 }
 
 // answer returns the command that answers a gate, unless the gate asks something else now than the form's page has shown.

@@ -27,17 +27,17 @@ func (s *server) routes(readOnly bool) http.Handler {
 	mux.HandleFunc("GET /{$}", s.home)
 	mux.HandleFunc("GET /events", s.live.serve)
 	mux.HandleFunc("GET /static/{name}", s.static)
-	mux.HandleFunc("GET /prd/{prd}", s.session)
-	mux.HandleFunc("GET /prd/{prd}/events", s.live.serve)
-	mux.HandleFunc("GET /prd/{prd}/step/{step}", s.step)
-	mux.HandleFunc("GET /prd/{prd}/step/{step}/follow", s.follow)
-	mux.HandleFunc("GET /prd/{prd}/logs", s.logs)
-	mux.HandleFunc("GET /prd/{prd}/plan", s.plan)
-	mux.HandleFunc("GET /prd/{prd}/history", s.history)
-	mux.HandleFunc("GET /prd/{prd}/diff", s.sessionDiff)
-	mux.HandleFunc("GET /prd/{prd}/checkpoint/{checkpoint}", s.checkpoint)
-	mux.HandleFunc("GET /prd/{prd}/checkpoint/{checkpoint}/diff", s.difference)
-	mux.HandleFunc("GET /prd/{prd}/checkpoint/{checkpoint}/rollback", s.previewRollback)
+	mux.HandleFunc("GET /prd/{prd}", s.ofPRD(s.session))
+	mux.HandleFunc("GET /prd/{prd}/events", s.ofPRD(s.live.serve))
+	mux.HandleFunc("GET /prd/{prd}/step/{step}", s.ofPRD(s.step))
+	mux.HandleFunc("GET /prd/{prd}/step/{step}/follow", s.ofPRD(s.follow))
+	mux.HandleFunc("GET /prd/{prd}/logs", s.ofPRD(s.logs))
+	mux.HandleFunc("GET /prd/{prd}/plan", s.ofPRD(s.plan))
+	mux.HandleFunc("GET /prd/{prd}/history", s.ofPRD(s.history))
+	mux.HandleFunc("GET /prd/{prd}/diff", s.ofPRD(s.sessionDiff))
+	mux.HandleFunc("GET /prd/{prd}/checkpoint/{checkpoint}", s.ofPRD(s.checkpoint))
+	mux.HandleFunc("GET /prd/{prd}/checkpoint/{checkpoint}/diff", s.ofPRD(s.difference))
+	mux.HandleFunc("GET /prd/{prd}/checkpoint/{checkpoint}/rollback", s.ofPRD(s.previewRollback))
 	mux.HandleFunc("GET /safety", s.safety)
 	mux.HandleFunc("GET /manual", s.manual)
 	mux.HandleFunc("GET /manual/{topic}", s.manual)
@@ -58,15 +58,35 @@ func (s *server) reading(ctx context.Context) (done func(), err error) {
 	}
 }
 
+// ofPRD returns a handler that lets only requests through that name a PRD: the name becomes an argument of commands.
+func (s *server) ofPRD(next http.HandlerFunc) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		prd, env := r.PathValue("prd"), s.environment(io.Discard)
+		cfg, err := env.LoadConfig()
+		if err == nil {
+			err = load.CheckPRD(env, cfg, prd)
+		}
+		if err == nil && strings.HasPrefix(prd, "-") {
+			err = errors.New("there is no PRD " + prd)
+		}
+		if err != nil {
+			s.fail(w, r, err)
+			return
+		}
+		next(w, r)
+	}
+}
+
 // respond writes a page, or says why there is none.
 func (s *server) respond(w http.ResponseWriter, r *http.Request, write func(w io.Writer) error) {
 	done, err := s.reading(r.Context())
 	if err != nil {
 		return // the browser has gone
 	}
-	defer done()
 	var b bytes.Buffer
-	if err := write(&b); err != nil {
+	err = write(&b)
+	done() // before the browser takes the page, which may be slow
+	if err != nil {
 		s.fail(w, r, err)
 		return
 	}
@@ -146,9 +166,10 @@ func (s *server) session(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
-// printed shows what a command prints.
-func (s *server) printed(w http.ResponseWriter, r *http.Request, p page.Printed, args ...string) {
+// printed shows what a command prints, on a page that with makes.
+func (s *server) printed(w http.ResponseWriter, r *http.Request, with func() page.Printed, args ...string) {
 	s.respond(w, r, func(to io.Writer) error {
+		p := with()
 		printed, code := s.run(r.Context(), args...)
 		if r.Context().Err() != nil {
 			return r.Context().Err()
@@ -160,6 +181,11 @@ func (s *server) printed(w http.ResponseWriter, r *http.Request, p page.Printed,
 		p.Command = s.env.Command(strings.Join(shellWords(args), " "))
 		return s.pages.Printed(to, p)
 	})
+}
+
+// titled returns a page with a title and links, for printed.
+func titled(title string, links ...page.Link) func() page.Printed {
+	return func() page.Printed { return page.Printed{Title: title, Links: links} }
 }
 
 // notFound is the exit code of a command that finds no such name.
@@ -198,9 +224,8 @@ func (s *server) step(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if attempt := r.FormValue("attempt"); attempt != "" {
-		s.printed(w, r, page.Printed{
-			Title: step + ", attempt " + attempt, Links: []page.Link{{Path: page.PathOf(prd, "step", step), Text: "The last attempt"}},
-		}, "logs", prd, step, "--attempt="+attempt)
+		last := page.Link{Path: page.PathOf(prd, "step", step), Text: "The last attempt"}
+		s.printed(w, r, titled(step+", attempt "+attempt, last), "logs", prd, step, "--attempt="+attempt, "--tail", tailLines)
 		return
 	}
 	s.respond(w, r, func(to io.Writer) error {
@@ -241,28 +266,30 @@ func (s *server) attempts(ctx context.Context, prd, step string) []page.Link {
 }
 
 func (s *server) logs(w http.ResponseWriter, r *http.Request) {
-	s.printed(w, r, page.Printed{Title: "Logs"}, "logs", r.PathValue("prd"), "--tail", "200")
+	s.printed(w, r, titled("Logs"), "logs", r.PathValue("prd"), "--tail", "200")
 }
 
 func (s *server) plan(w http.ResponseWriter, r *http.Request) {
-	s.printed(w, r, page.Printed{Title: "Plan of the next resume"}, "plan", r.PathValue("prd"), "--resume=auto")
+	s.printed(w, r, titled("Plan of the next resume"), "plan", r.PathValue("prd"), "--resume=auto")
 }
 
 func (s *server) history(w http.ResponseWriter, r *http.Request) {
 	prd := r.PathValue("prd")
-	p := page.Printed{Title: "History"}
-	if past, err := inspect.History(r.Context(), s.environment(io.Discard), prd); err == nil && len(past.Sessions) > 1 {
-		p.Links = append(p.Links, page.Link{Path: page.PathOf(prd, "diff"), Text: "Difference between the last two sessions"})
-	}
-	s.printed(w, r, p, "history", prd)
+	s.printed(w, r, func() page.Printed {
+		p := page.Printed{Title: "History"}
+		if past, err := inspect.History(r.Context(), s.environment(io.Discard), prd); err == nil && len(past.Sessions) > 1 {
+			p.Links = append(p.Links, page.Link{Path: page.PathOf(prd, "diff"), Text: "Difference between the last two sessions"})
+		}
+		return p
+	}, "history", prd)
 }
 
 func (s *server) sessionDiff(w http.ResponseWriter, r *http.Request) {
-	s.printed(w, r, page.Printed{Title: "Difference between the last two sessions"}, "diff", r.PathValue("prd"), "latest~1", "latest")
+	s.printed(w, r, titled("Difference between the last two sessions"), "diff", r.PathValue("prd"), "latest~1", "latest")
 }
 
 func (s *server) safety(w http.ResponseWriter, r *http.Request) {
-	s.printed(w, r, page.Printed{Title: "Safety checkpoints"}, "safety", "list")
+	s.printed(w, r, titled("Safety checkpoints"), "safety", "list")
 }
 
 // manual shows a page of the manual, or the list of all.
@@ -287,16 +314,16 @@ func (s *server) checkpoint(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, r, err)
 		return
 	}
-	p := page.Printed{Title: id, Links: []page.Link{
-		{Path: page.PathOf(prd, "checkpoint", id, "diff"), Text: "Difference to the files now"},
-		{Path: page.PathOf(prd, "checkpoint", id, "rollback"), Text: "Preview of a rollback to it"},
-	}}
-	pin := page.Form{Action: page.PathOf(prd, "pin"), Secret: s.guard.secret, Button: "Pin", Text: "Reason", Hidden: map[string]string{"checkpoint": id}}
-	if s.isPinned(r.Context(), prd, id) {
-		pin.Action, pin.Button = page.PathOf(prd, "unpin"), "Unpin"
-	}
-	p.Forms = []page.Form{pin}
-	s.printed(w, r, p, "checkpoint", "show", prd, id)
+	s.printed(w, r, func() page.Printed {
+		pin := page.Form{Action: page.PathOf(prd, "pin"), Secret: s.guard.secret, Button: "Pin", Text: "Reason", Hidden: map[string]string{"checkpoint": id}}
+		if s.isPinned(r.Context(), prd, id) {
+			pin.Action, pin.Button = page.PathOf(prd, "unpin"), "Unpin"
+		}
+		return page.Printed{Title: id, Forms: []page.Form{pin}, Links: []page.Link{
+			{Path: page.PathOf(prd, "checkpoint", id, "diff"), Text: "Difference to the files now"},
+			{Path: page.PathOf(prd, "checkpoint", id, "rollback"), Text: "Preview of a rollback to it"},
+		}}
+	}, "checkpoint", "show", prd, id)
 }
 
 func (s *server) isPinned(ctx context.Context, prd, checkpoint string) bool {
@@ -313,7 +340,7 @@ func (s *server) difference(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, r, err)
 		return
 	}
-	s.printed(w, r, page.Printed{Title: fmt.Sprintf("Difference between %s and the files now", id)}, "checkpoint", "diff", r.PathValue("prd"), id, "workspace", "--files")
+	s.printed(w, r, titled(fmt.Sprintf("Difference between %s and the files now", id)), "checkpoint", "diff", r.PathValue("prd"), id, "workspace", "--files")
 }
 
 func (s *server) previewRollback(w http.ResponseWriter, r *http.Request) {
@@ -323,16 +350,18 @@ func (s *server) previewRollback(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, r, err)
 		return
 	}
-	digest, _ := s.preview(r.Context(), prd, id)
-	s.printed(w, r, page.Printed{
-		Title: "Rollback to " + id,
-		Links: []page.Link{
-			{Path: page.PathOf(prd, "checkpoint", id, "diff"), Text: "Difference to the files now"}, {Path: page.PathOf(prd, "checkpoint", id), Text: "The checkpoint"},
-		},
-		Forms: []page.Form{{
-			Action: page.PathOf(prd, "rollback"), Secret: s.guard.secret, Button: "Roll back", Text: "Reason",
-			Hidden: map[string]string{"checkpoint": id, "preview": digest},
-		}},
+	s.printed(w, r, func() page.Printed {
+		digest, _ := s.preview(r.Context(), prd, id)
+		return page.Printed{
+			Title: "Rollback to " + id,
+			Links: []page.Link{
+				{Path: page.PathOf(prd, "checkpoint", id, "diff"), Text: "Difference to the files now"}, {Path: page.PathOf(prd, "checkpoint", id), Text: "The checkpoint"},
+			},
+			Forms: []page.Form{{
+				Action: page.PathOf(prd, "rollback"), Secret: s.guard.secret, Button: "Roll back", Text: "Reason",
+				Hidden: map[string]string{"checkpoint": id, "preview": digest},
+			}},
+		}
 	}, "checkpoint", "rollback", prd, id, "--dry-run")
 }
 

@@ -73,6 +73,7 @@ knows the token can do what you can do here: use --read-only, or a proxy with TL
 
 // server answers requests.
 type server struct {
+	ctx   context.Context // ends with the server
 	env   *cli.Environment
 	pages *page.Server
 	guard *guard
@@ -100,7 +101,7 @@ func serve(ctx context.Context, env *cli.Environment, run Run, o options) error 
 	if err != nil {
 		return advice.With(advice.Usagef("listen on %s: %w", o.listen, err), "`--listen 127.0.0.1:0` takes any free port")
 	}
-	s := &server{env: env, pages: pages, start: run, busy: make(chan struct{}, mostBusy)}
+	s := &server{ctx: ctx, env: env, pages: pages, start: run, busy: make(chan struct{}, mostBusy)}
 	s.guard = newGuard(token, l.Addr(), pages)
 	s.live = newLive(ctx, s)
 	if err := s.announce(l.Addr(), o); err != nil {
