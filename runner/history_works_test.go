@@ -140,7 +140,7 @@ func (m *model) failed(e state.WorkstreamFailed) (err error) {
 			m.mustBe(r.tries[name] == m.tries(name) || m.haltedIn(m.phaseOf(name)) && !m.late(name), "after %d of %d attempts", r.tries[name], m.tries(name)))
 	}
 	d := r.log[m.key(name, w.attempts)]
-	w.failure = fmt.Sprintf("%s, %t after %d", e.Error.Outcome, d.late, r.tries[name])
+	w.failure = fmt.Sprintf("%s, %t", e.Error.Outcome, d.late) // how often it was tried may be chance
 	if e.Error.Gate != "" {
 		w.failure = e.Error.Gate // its own record says more
 	}
