@@ -185,6 +185,9 @@ func TestServeLetsInWhoHasTheToken(t *testing.T) {
 	if code, _ := b.post(page+"/answer", form, nil); code != http.StatusForbidden {
 		t.Errorf("a form without the secret gives %d", code)
 	}
+	if err := os.WriteFile(filepath.Join(b.dir, "other.hcl"), []byte(strings.Replace(approvalPipeline, "PRD-001", "PRD-002", 1)), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	for _, path := range []string{"/static/../session.go", "/static/%2e%2e%2fsession.go", "/static/secret", "/prd/..%2f..%2fetc", "/prd/PRD-999", "/prd/PRD-001/step/--help", "/prd/PRD-001/checkpoint/--help", "/prd/--out=written/plan", "/prd/--file=%2Fetc%2Fpasswd/plan", "/prd/..%2Fother.hcl/plan", "/prd/other.hcl/plan", "/prd/--follow/logs", "/prd/-h/history", "/prd/PRD-001/step/nothing", "/prd/PRD-001/checkpoint/nothing", "/nothing"} {
 		if code, text := b.get(path); code == http.StatusOK || strings.Contains(text, "package ") || strings.Contains(text, "root:") {
 			t.Errorf("%s gives %d and\n%s", path, code, text)

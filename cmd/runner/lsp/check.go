@@ -32,7 +32,7 @@ func newChecks(s *server, conn *jsonrpc2.Conn) *checks {
 // pauseOfAuthor is how long a document must stay as it is before it is checked.
 const pauseOfAuthor = 150 * time.Millisecond
 
-// ask asks for the mistakes of a document that has changed, and of those that share declarations with it.
+// ask notes that a document has changed. After a pause, run checks it, and those that share declarations with it.
 func (c *checks) ask(uri string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -3,7 +3,7 @@ package lsp
 import "github.com/hashicorp/hcl/v2/hclsyntax"
 
 // outline is the blocks of a file in the order in which they begin. The first one is the file itself. An outline follows from
-// the tokens alone: that takes a third of the time of parsing, and a text that can't be parsed has one, too.
+// the tokens alone: that takes less time than parsing, and a text that can't be parsed has one, too.
 type outline []block
 
 // block is a block of a file.

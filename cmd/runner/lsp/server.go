@@ -22,6 +22,7 @@ type server struct {
 	snippets  bool  // the editor takes completions with places to fill in
 
 	manual func() *manual // made at first use
+	begun  chan struct{}  // closed by begin: before that, no request is answered
 	exited chan struct{}  // closed by exit
 	exit   func()         // the editor asks the server to end, perhaps more than once
 	checks *checks
@@ -40,7 +41,7 @@ func newServer(env *cli.Environment) *server {
 	exited := make(chan struct{})
 	return &server{
 		env: env, documents: map[string]*document{}, manual: sync.OnceValue(newManual),
-		exited: exited, exit: sync.OnceFunc(func() { close(exited) }),
+		begun: make(chan struct{}), exited: exited, exit: sync.OnceFunc(func() { close(exited) }),
 	}
 }
 
@@ -50,12 +51,14 @@ func (s *server) begin(ctx context.Context, conn *jsonrpc2.Conn) {
 	defer s.mu.Unlock()
 	s.checks = newChecks(s, conn)
 	s.all.Go(func() { s.checks.run(ctx) })
+	close(s.begun)
 }
 
 func (s *server) wait() { s.all.Wait() }
 
 // handle answers a request.
 func (s *server) handle(_ context.Context, _ *jsonrpc2.Conn, req *jsonrpc2.Request) (any, error) {
+	<-s.begun
 	switch req.Method {
 	case "initialize":
 		return answer(req, s.initialize)

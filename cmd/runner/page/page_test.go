@@ -120,6 +120,17 @@ func render(t *testing.T, o *info.Overview) string {
 	return b.String()
 }
 
+// TestPhaseWhoseGateFailed: the sign of a phase counts its gates, too.
+func TestPhaseWhoseGateFailed(t *testing.T) {
+	t.Parallel()
+	st := &state.State{PRD: "PRD-001", Session: "0123456789abcdef", Status: state.StatusFailed, Phases: []*state.Phase{{
+		Name: "one", Workstreams: []*state.Workstream{{Name: "a", Status: state.Completed}}, Gates: []*state.Gate{{Label: "g (one)", Status: state.Failed}},
+	}}}
+	if text := render(t, overviewOf(st, history.Timeline{})); !strings.Contains(text, `<span class="sign bad">✗</span>1 one`) {
+		t.Error("the phase has the sign of success")
+	}
+}
+
 // TestReport compares a report with a file in testdata, which browsers show.
 func TestReport(t *testing.T) {
 	t.Parallel()

@@ -114,8 +114,11 @@ func (s *server) answer(r *http.Request) command {
 	}
 	c := command{words: []string{verb, prd, gate}}
 	status, _, err := inspect.Status(r.Context(), s.environment(io.Discard), prd)
+	if err != nil { // then nobody can tell what the gate asks
+		c.refused = s.env.Localize(err.Error())
+	}
 	for _, q := range status.Waiting {
-		if err == nil && q.Gate == gate && q.Digest() != r.PostFormValue("asked") {
+		if q.Gate == gate && q.Digest() != r.PostFormValue("asked") {
 			c.refused = gate + " asks anew since this page was made, perhaps about other work. Nothing was answered."
 			c.links = []page.Link{{Path: page.PathOf(prd) + "#waiting", Text: "What it asks now"}}
 		}

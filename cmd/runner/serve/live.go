@@ -15,7 +15,7 @@ import (
 	"prdrunner/cmd/runner/page"
 )
 
-// live sends to open pages the parts that change. However many pages show a session, it is read once for each change,
+// live sends to open pages the parts that change. However many pages show a session, it is read once for all of them,
 // and one that takes nothing holds up no other: it gets the newest version of each part when it takes something again.
 type live struct {
 	server *server
