@@ -139,7 +139,8 @@ func (s *Store) checkOurs() error {
 		return nil
 	}
 	for _, e := range entries {
-		if s.reader.IsDocument(e) {
+		// Another process may have created the directory of locks just now.
+		if s.reader.IsDocument(e) || e.Name() == disk.LocksDir && e.IsDir() {
 			return nil
 		}
 	}

@@ -239,6 +239,39 @@ func TestStateDirectory(t *testing.T) {
 	}
 }
 
+// overtaken is a file system in which another process creates the state directory as soon as
+// it was looked for.
+type overtaken struct {
+	store.FS
+	create func()
+}
+
+// Lstat looks for the file, and creates the state directory if the file is its directory of
+// locks.
+func (s overtaken) Lstat(name string) (fs.FileInfo, error) {
+	info, err := s.FS.Lstat(name)
+	if filepath.Base(name) == disk.LocksDir {
+		s.create()
+	}
+	return info, err
+}
+
+// TestStateDirectoryOfAnotherRunner opens a state directory that another runner creates at
+// the same moment. It must be taken for Runner's.
+func TestStateDirectoryOfAnotherRunner(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), ".runner")
+	layout := disk.NewLayout(dir, store.OS(), false)
+	created := 0
+	files := overtaken{store.OS(), func() {
+		created++
+		checkpointtest.Must(t, layout.MakeRoot())
+	}}
+	if _, err := checkpoint.OpenStore(dir, checkpoint.Options{FS: files}); err != nil || created == 0 {
+		t.Errorf("open: %v; the other runner created the directory %d times", err, created)
+	}
+}
+
 // TestForeignOwner: OpenStore must refuse a directory that belongs to another user.
 func TestForeignOwner(t *testing.T) {
 	if os.Geteuid() != 0 {
