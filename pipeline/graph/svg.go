@@ -19,6 +19,8 @@ type Drawing struct {
 	Mark func(name string) Mark
 	// Link returns where the box of a workstream leads to, "" for nowhere. nil: nowhere.
 	Link func(name string) string
+	// Critical lists the workstreams that decided how long the last run took. They are marked.
+	Critical []string
 	// Inside says that the picture stands in a page that has Style, and says in words what the picture shows.
 	Inside bool
 }
@@ -160,6 +162,9 @@ func (s *svg) box(b *Box) {
 	if b.IsBlock() {
 		m, link, name = s.blockMark(b), "", fmt.Sprintf("%s ×%d", b.Name, len(b.Instances))
 	}
+	if slices.ContainsFunc(b.Instances, func(w *Workstream) bool { return slices.Contains(s.Critical, w.Name) }) {
+		name = criticalSign + name
+	}
 	end := "</g>"
 	if link != "" {
 		s.linef(`<a href="%s">`, html.EscapeString(link))
@@ -264,9 +269,16 @@ func (s *svg) instance(b *Box, w *Workstream, at Point, room int) {
 	if m.Sign == "" {
 		m = Mark{Class: "soft", Sign: "·"}
 	}
-	s.signed(at.X, at.Y, room, m, "", b.key(w))
+	name := b.key(w)
+	if slices.Contains(s.Critical, w.Name) {
+		name = criticalSign + name
+	}
+	s.signed(at.X, at.Y, room, m, "", name)
 	s.linef("%s", end)
 }
+
+// criticalSign stands before a workstream that decided how long the last run took.
+const criticalSign = "◆ "
 
 func (s *svg) linkOf(name string) string {
 	if s.Link == nil {

@@ -162,7 +162,7 @@ func logOf(logs view.Logs, s *step, attempt int) string {
 	if s.gate {
 		name = disk.GateLog(s.name)
 	}
-	text, err := view.LogEnd(filepath.Join(logs.Dir, disk.LogName(name, attempt)))
+	text, err := view.LogEnd(filepath.Join(logs.Dir, disk.LogName(name, attempt)), view.EndBytes)
 	if err != nil {
 		return err.Error()
 	}

@@ -155,7 +155,7 @@ func (v *plain) printWork(workstream string, work state.Work) {
 		return
 	}
 	name := disk.LogName(workstream, work.Attempt)
-	text, err := LogEnd(filepath.Join(v.logs.Dir, name))
+	text, err := LogEnd(filepath.Join(v.logs.Dir, name), EndBytes)
 	if err != nil {
 		text = err.Error()
 	}

@@ -58,7 +58,7 @@ func (v *plain) printDetails(what string, f state.Failure) {
 // printTail prints the end of a log. Where the log of a CI system can fold, it prints everything
 // that LogEnd returns, and folds all but the last lines.
 func (v *plain) printTail(log string) {
-	text, err := LogEnd(filepath.Join(v.logs.Dir, log))
+	text, err := LogEnd(filepath.Join(v.logs.Dir, log), EndBytes)
 	if err != nil {
 		v.page.Line("      %s", err.Error())
 		return

@@ -147,7 +147,7 @@ func TestLogEndSaysWhatItLeavesOut(t *testing.T) {
 		if err := os.WriteFile(path, []byte(strings.Repeat("a line\n", test.lines)), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		text, err := view.LogEnd(path)
+		text, err := view.LogEnd(path, view.EndBytes)
 		if err != nil || !strings.HasPrefix(text, test.first) || !strings.HasSuffix(text, "a line\n") {
 			t.Errorf("%d lines: %.60q (%v)", test.lines, text, err)
 		}

@@ -11,23 +11,25 @@ import (
 	"prdrunner/runner"
 )
 
+// EndBytes is how much of the end of a log is usually shown.
+const EndBytes = 64 << 10
+
 const (
 	tailLines = 20
-	tailBytes = 64 << 10 // of the end of a log
-	tailWidth = 400      // columns shown of each line
+	tailWidth = 400 // columns shown of each line
 )
 
 // Tail returns the last lines of a log, cleaned. A missing log has none.
 func Tail(path string) ([]string, error) {
-	text, err := LogEnd(path)
+	text, err := LogEnd(path, EndBytes)
 	_, last := splitTail(text)
 	return cutLines(last), err
 }
 
-// LogEnd returns the last lines of a log, at most 64 KiB of them, cleaned. If lines before them are left
+// LogEnd returns the last lines of a log, at most limit bytes of them, cleaned. If lines before them are left
 // out, its first line says so. A missing log has none.
-func LogEnd(path string) (string, error) {
-	text, whole, err := runner.LogEnd(path, tailBytes)
+func LogEnd(path string, limit int) (string, error) {
+	text, whole, err := runner.LogEnd(path, limit)
 	if errors.Is(err, os.ErrNotExist) {
 		return "", nil
 	}

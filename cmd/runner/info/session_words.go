@@ -285,6 +285,19 @@ func StatusOf(w *state.Workstream) string {
 	return fmt.Sprintf("%s, %s from session %s of %s", w.Status, view.Reused, state.ShortSession(w.Session), w.EndedAt.UTC().Format(time.DateOnly))
 }
 
+// WhyReused returns why a workstream has the result of an earlier session, "" if it has none.
+func WhyReused(w *state.Workstream) string {
+	switch {
+	case w.Status != state.Completed:
+		return ""
+	case w.Cached != nil:
+		return "the cache had a result for the same definition and inputs"
+	case w.Session != "":
+		return "nothing changed since"
+	}
+	return ""
+}
+
 // Took returns how long the work took to which the status of a workstream belongs, 0 if that is
 // not known. The record has the time of the last work that succeeded, which may be older.
 func (s SessionStatus) Took(w *state.Workstream, now time.Time) time.Duration {

@@ -77,12 +77,22 @@ func addReasons(store *checkpoint.Store, o *info.Overview) error {
 	return nil
 }
 
+// logRoom returns how many bytes of the end of a log each failure has, and how many failures have any. All logs together
+// have at most 256 KiB, so that they fit in a page, and each has at least 4 KiB.
+func logRoom(failures int) (each, first int) {
+	const all, least = 256 << 10, 4 << 10
+	each = min(view.EndBytes, max(least, all/max(1, failures)))
+	return each, all / each
+}
+
 // addLogs adds the ends of the logs that show what failed.
 func addLogs(store *checkpoint.Store, o *info.Overview) error {
-	for _, f := range o.Status.Failures() {
+	failures := o.Status.Failures()
+	limit, first := logRoom(len(failures))
+	for i, f := range failures {
 		failed := info.FailedStep{Failure: *f}
-		if f.Log != "" {
-			end, err := view.LogEnd(filepath.Join(store.Layout().LogsDir(o.Status.PRD), string(f.Log)))
+		if f.Log != "" && i < first {
+			end, err := view.LogEnd(filepath.Join(store.Layout().LogsDir(o.Status.PRD), string(f.Log)), limit)
 			if err != nil {
 				return err
 			}
