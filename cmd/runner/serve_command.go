@@ -12,9 +12,10 @@ import (
 
 // newServeCommand returns the command serve, which runs other commands in this process.
 func newServeCommand(env *cli.Environment) *cobra.Command {
-	return serve.NewCommand(env, func(ctx context.Context, out io.Writer, args ...string) int {
+	run := func(ctx context.Context, out io.Writer, args ...string) int {
 		aside := env.Aside(out, append(env.GlobalFlags(), args...)...)
 		aside.Painted = true
 		return execute(ctx, aside)
-	})
+	}
+	return serve.NewCommand(env, serve.Commands{Run: run, ExitCode: exitCode})
 }

@@ -75,6 +75,13 @@ func (b *browser) get(path string) (code int, text string) {
 	return b.do(http.MethodGet, path, nil, nil)
 }
 
+// page returns a page.
+func (b *browser) page(path string) string {
+	b.t.Helper()
+	_, text := b.get(path)
+	return text
+}
+
 // post sends a form.
 func (b *browser) post(path string, form url.Values, header http.Header) (code int, text string) {
 	b.t.Helper()
@@ -126,7 +133,7 @@ func (b *browser) secret(path string) string {
 // hidden returns what a form of a page holds.
 func (b *browser) hidden(path, name string) string {
 	b.t.Helper()
-	_, text := b.get(path)
+	text := b.page(path)
 	found := regexp.MustCompile(`name="` + name + `" value="(\w+)"`).FindStringSubmatch(text)
 	if found == nil {
 		b.t.Fatalf("%s has no form with %s:\n%s", path, name, text)
@@ -188,7 +195,7 @@ func TestServeLetsInWhoHasTheToken(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(b.dir, "other.hcl"), []byte(strings.Replace(approvalPipeline, "PRD-001", "PRD-002", 1)), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for _, path := range []string{"/static/../session.go", "/static/%2e%2e%2fsession.go", "/static/secret", "/prd/..%2f..%2fetc", "/prd/PRD-999", "/prd/PRD-001/step/--help", "/prd/PRD-001/checkpoint/--help", "/prd/--out=written/plan", "/prd/--file=%2Fetc%2Fpasswd/plan", "/prd/..%2Fother.hcl/plan", "/prd/other.hcl/plan", "/prd/--follow/logs", "/prd/-h/history", "/prd/PRD-001/step/nothing", "/prd/PRD-001/checkpoint/nothing", "/nothing"} {
+	for _, path := range []string{"/static/../session.go", "/static/%2e%2e%2fsession.go", "/static/secret", "/prd/..%2f..%2fetc", "/prd/PRD-999", "/prd/PRD-001/step/--help", "/prd/PRD-001/checkpoint/--help", "/prd/--out=written/plan", "/prd/--file=%2Fetc%2Fpasswd/plan", "/prd/..%2Fother.hcl/plan", "/prd/other.hcl/plan", "/prd/--follow/logs", "/prd/-h/history", "/prd/PRD-001/step/nothing", "/prd/PRD-001/diff?from=--out%3Dwritten", "/prd/PRD-001/diff?from=nothing", "/prd/PRD-001/step/WS1?attempt=--out", "/prd/PRD-001/checkpoint/nothing", "/nothing"} {
 		if code, text := b.get(path); code == http.StatusOK || strings.Contains(text, "package ") || strings.Contains(text, "root:") {
 			t.Errorf("%s gives %d and\n%s", path, code, text)
 		}
@@ -265,6 +272,17 @@ func TestServeActions(t *testing.T) {
 	if code, text := b.get(checkpoints[1]); code != http.StatusOK || !strings.Contains(text, ">Unpin<") || strings.Contains(text, ">Pin<") {
 		t.Errorf("the pinned checkpoint gives %d and\n%s", code, text)
 	}
+	if strings.Contains(b.page(checkpoints[1]), `name="message"`) {
+		t.Error("a reason is asked for, which unpin does not take")
+	}
+	form.Del("message")
+	if code, text := b.post(page+"/unpin", form, nil); code != http.StatusSeeOther {
+		t.Errorf("taking the pin away gives %d and\n%s", code, text)
+	}
+	if code, text := b.get(checkpoints[1]); code != http.StatusOK || !strings.Contains(text, ">Pin<") || strings.Contains(text, ">Unpin<") {
+		t.Errorf("the checkpoint without its pin gives %d and\n%s", code, text)
+	}
+	form.Set("message", "the beginning")
 	if code, text := b.get(checkpoints[1] + "/rollback"); code != http.StatusOK || !strings.Contains(text, "Discard step 1 - WS1") {
 		t.Errorf("the preview gives %d and\n%s", code, text)
 	}
@@ -291,6 +309,15 @@ func TestServeActions(t *testing.T) {
 	if code, _ := b.post(page+"/rollback", form, nil); code != http.StatusBadRequest {
 		t.Errorf("a flag as a checkpoint gives %d", code)
 	}
+	// What happened can be read, whatever has become of the pipeline.
+	if err := os.WriteFile(filepath.Join(b.dir, "PRD-001.hcl"), []byte("pipeline {"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]string{"/step/WS1": `id="log"`, "/plan": "PRD-001.hcl", "/logs": "WS1"} {
+		if code, text := b.get(page + path); code != http.StatusOK || !strings.Contains(text, want) {
+			t.Errorf("with a broken pipeline, %s gives %d and\n%s", path, code, text)
+		}
+	}
 	var did []string
 	audit, err := os.ReadFile(filepath.Join(b.dir, ".runner", "audit.log"))
 	if err != nil {
@@ -303,7 +330,7 @@ func TestServeActions(t *testing.T) {
 		}
 		did = append(did, record.What+": "+record.Reason+": "+record.Result)
 	}
-	for _, want := range []string{"approve: -m looks good: ok", "checkpoint pin: the beginning: ok", "checkpoint rollback: the beginning: ok"} {
+	for _, want := range []string{"approve: -m looks good: ok", "checkpoint pin: the beginning: ok", "checkpoint unpin: : ok", "checkpoint rollback: the beginning: ok"} {
 		if !strings.Contains(strings.Join(did, "\n"), want) {
 			t.Errorf("the audit log lacks %q:\n%s", want, strings.Join(did, "\n"))
 		}
@@ -354,11 +381,16 @@ func TestServeShowsARunLive(t *testing.T) {
 		t.Fatalf("the events end before %q", want)
 	}
 	seen(`in_progress`)
+	form := url.Values{"csrf": {b.secret("/prd/PRD-001")}, "message": {"lunch"}}
+	if code, text := b.post("/prd/PRD-001/pause", form, nil); code != http.StatusSeeOther {
+		t.Errorf("a pause gives %d and\n%s", code, text)
+	}
+	seen(`lunch`)
 	if err := os.WriteFile(filepath.Join(dir, "go"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	seen(`\"result ok\"\u003ecomplete`)
-	build.exits(0)
+	seen(`paused`)
+	build.exits(3)
 	if err := b.cmd.Process.Signal(syscall.SIGINT); err != nil {
 		t.Fatal(err)
 	}

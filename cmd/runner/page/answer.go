@@ -1,5 +1,7 @@
 package page
 
+import "prdrunner/cmd/runner/info"
+
 // answer is the form in which a person answers a gate.
 type answer struct {
 	Action, Secret, Gate string
@@ -11,4 +13,20 @@ type answer struct {
 type askedInput struct {
 	Name, Label, Default string
 	Choices              []string
+}
+
+// newAnswer returns the form in which a person answers a gate.
+func newAnswer(action, secret string, q info.WaitingGate) *answer {
+	a := &answer{Action: action, Secret: secret, Gate: q.Gate, Asked: q.Digest()}
+	for _, in := range q.Inputs {
+		asked := askedInput{Name: in.Name, Label: headingOf(in.Name, string(in.Description))}
+		if in.Default != nil {
+			asked.Default = string(*in.Default)
+		}
+		for _, option := range in.Options {
+			asked.Choices = append(asked.Choices, string(option))
+		}
+		a.Inputs = append(a.Inputs, asked)
+	}
+	return a
 }

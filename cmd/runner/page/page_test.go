@@ -17,10 +17,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/compare"
 	"prdrunner/checkpoint/disk"
 	"prdrunner/checkpoint/history"
 	"prdrunner/checkpoint/reader"
 	"prdrunner/checkpoint/state"
+	"prdrunner/checkpoint/workspace"
 	"prdrunner/cmd/runner/advice"
 	"prdrunner/cmd/runner/info"
 	"prdrunner/cmd/runner/page"
@@ -128,6 +130,56 @@ func TestPhaseWhoseGateFailed(t *testing.T) {
 	}}}
 	if text := render(t, overviewOf(st, history.Timeline{})); !strings.Contains(text, `<span class="sign bad">✗</span>1 one`) {
 		t.Error("the phase has the sign of success")
+	}
+}
+
+// TestBarOfARunningStep: the bar of a step that runs has the class of that. If the runner is gone, the end of the step is not known.
+func TestBarOfARunningStep(t *testing.T) {
+	t.Parallel()
+	var times history.Timeline
+	times.Commit(state.Commit{Time: at(0), Events: []state.Event{state.SessionStarted{}, state.WorkstreamStarted{Workstream: "a", Attempt: 1}}})
+	times.Commit(state.Commit{Time: at(20), Events: []state.Event{state.WorkstreamStarted{Workstream: "b", Attempt: 1}}})
+	st := &state.State{PRD: "PRD-001", Session: "0123456789abcdef", Status: state.StatusInProgress, Phases: []*state.Phase{{
+		Name: "one", Status: state.Running, Workstreams: []*state.Workstream{{Name: "a", Status: state.Running, StartedAt: pointer(at(0))}, {Name: "b", Status: state.Running, StartedAt: pointer(at(20))}},
+	}}}
+	o := overviewOf(st, times)
+	if text := render(t, o); strings.Contains(text, `<rect class="run"`) || strings.Count(text, "its end is not on record") != 2 {
+		t.Error("the bars of steps whose runner is gone are not said to be lost")
+	}
+	o.Status = info.NewSessionStatus(advice.CommandLine{}, at(59), st.PRD, &checkpoint.Snapshot{Current: reader.Current{State: st}, Owner: &disk.Holder{Actor: state.Actor{User: "ana", Host: "h", PID: 1}}})
+	if text := render(t, o); strings.Count(text, `<rect class="run"`) != 2 || strings.Contains(text, "its end is not on record") {
+		t.Error("the bars of running steps are not shown as such")
+	}
+}
+
+// TestChangesInTheCardOfAGate: the card of a gate that waits lists the files that have changed.
+func TestChangesInTheCardOfAGate(t *testing.T) {
+	t.Parallel()
+	o := overview()
+	changed := &compare.Comparison{From: compare.Point{ID: "CP-1"}, Files: []compare.FileChange{{Path: "new<1>.txt", Kind: workspace.Added}}}
+	o.Status.Waiting[0].Judged = &info.Judged{Files: info.NewFilesSince(changed, "before services began")}
+	if text := render(t, o); !strings.Contains(text, "new&lt;1&gt;.txt") {
+		t.Error("the card does not name the file")
+	}
+}
+
+// TestClosedPhases: of a session with many workstreams, a report lists those of phases that need attention.
+func TestClosedPhases(t *testing.T) {
+	t.Parallel()
+	st := &state.State{PRD: "PRD-001", Session: "0123456789abcdef", Status: state.StatusFailed}
+	for i, status := range []state.StepStatus{state.Completed, state.Failed, state.Pending} {
+		p := &state.Phase{Name: fmt.Sprint("p", i), Status: status}
+		for k := range 150 {
+			p.Workstreams = append(p.Workstreams, &state.Workstream{Name: fmt.Sprintf("w%d-%d", i, k), Status: status})
+		}
+		st.Phases = append(st.Phases, p)
+	}
+	text := render(t, overviewOf(st, history.Timeline{}))
+	if strings.Contains(text, `<tspan class="ok">✓</tspan> ◆`) {
+		t.Error("a workstream is marked that decided nothing")
+	}
+	if closed, open := strings.Count(text, `<details class="phase">`), strings.Count(text, `<details class="phase" open>`); closed != 1 || open != 2 {
+		t.Errorf("%d phases are closed and %d open", closed, open)
 	}
 }
 

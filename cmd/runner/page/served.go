@@ -6,7 +6,6 @@ import (
 	"io"
 	"io/fs"
 	"net/url"
-	"strings"
 	"time"
 
 	"prdrunner/cmd/runner/advice"
@@ -64,6 +63,7 @@ type frame struct {
 	Version string
 	PRD     string        // "": the page is about no single one
 	Live    string        // where the page finds out what has changed; "": it does not change
+	Shape   string        // see Shape
 	Said    template.HTML // what the command printed that a form of the page before has run
 	Body    any
 }
@@ -75,27 +75,8 @@ func (s *Server) write(w io.Writer, name string, f frame) error {
 
 // Home writes the list of all PRDs.
 func (s *Server) Home(w io.Writer, list []info.SessionStatus) error {
-	return s.write(w, "home.html", frame{Heading: "Runner", Live: "/events", Body: homeRows(list)})
-}
-
-// HomeParts returns the parts of the list of all PRDs.
-func (s *Server) HomeParts(list []info.SessionStatus) ([]Part, error) {
-	var parts []Part
-	for _, row := range homeRows(list) {
-		part, err := s.part("prd", row.ID, row)
-		if err != nil {
-			return nil, err
-		}
-		parts = append(parts, part)
-	}
-	return parts, nil
-}
-
-// part returns a part of a page.
-func (s *Server) part(name, id string, data any) (Part, error) {
-	var b strings.Builder
-	err := execute(&b, s.templates, name, data)
-	return Part{id, b.String()}, err
+	rows := homeRows(list)
+	return s.write(w, "home.html", frame{Heading: "Runner", Live: "/events", Shape: shapeOf(homeParts(rows)), Body: rows})
 }
 
 func homeRows(list []info.SessionStatus) []homeRow {
@@ -125,7 +106,9 @@ func (s *Server) Session(w io.Writer, o *info.Overview, secret, said string) err
 	if err != nil {
 		return err
 	}
-	return s.write(w, "served.html", frame{Heading: headingOf(o.Status.PRD, o.Status.Title), PRD: o.Status.PRD, Live: PathOf(o.Status.PRD, "events"), Said: painted(said), Body: shown})
+	return s.write(w, "served.html", frame{
+		Heading: headingOf(o.Status.PRD, o.Status.Title), PRD: o.Status.PRD, Live: PathOf(o.Status.PRD, "events"), Shape: shapeOf(shown.parts()), Said: Painted(said), Body: shown,
+	})
 }
 
 func headingOf(prd, title string) string {
@@ -163,6 +146,11 @@ func (s *Server) session(o *info.Overview, secret string) (*session, error) {
 			shown.Waiting[i].Link = PathOf(prd, "checkpoint", q.Judged.Files.Checkpoint, "diff")
 		}
 	}
+	for i, h := range shown.History {
+		if !h.Current && h.Session != noSession {
+			shown.History[i].Link = PathOf(prd, "diff") + "?" + url.Values{"from": {h.Session}}.Encode()
+		}
+	}
 	if o.Status.Owner == nil {
 		shown.Plan = PathOf(prd, "plan")
 	}
@@ -178,43 +166,6 @@ func (s *Server) session(o *info.Overview, secret string) (*session, error) {
 	return shown, nil
 }
 
-// Part is a part of the page of a session that is replaced when it has changed.
-type Part struct{ ID, HTML string }
-
-// Parts returns the parts of the page of a session, in their order.
-func (s *Server) Parts(o *info.Overview, secret string) ([]Part, error) {
-	shown, err := s.session(o, secret)
-	if err != nil {
-		return nil, err
-	}
-	var parts []Part
-	add := func(name, id string, data any) {
-		part, failed := s.part(name, id, data)
-		if failed != nil && err == nil {
-			err = failed
-		}
-		parts = append(parts, part)
-	}
-	for _, name := range []string{"result", "nav", "about", "waiting", "failures", "span"} {
-		add(name, name, shown)
-	}
-	for _, p := range shown.Phases {
-		add("phase", p.ID, p)
-		for _, g := range p.Groups {
-			if g.Folded {
-				add("group", g.ID, g)
-			}
-			for _, r := range g.Rows {
-				add("row", r.ID, r)
-			}
-		}
-	}
-	for _, name := range []string{"graph", "gates", "metrics", "outputs", "checkpoints", "history"} {
-		add(name, name, shown)
-	}
-	return parts, err
-}
-
 // Login writes the page that asks for the token.
 func (s *Server) Login(w io.Writer, refused bool) error {
 	return s.write(w, "login.html", frame{Heading: "Runner", Body: refused})
@@ -224,56 +175,4 @@ func (s *Server) Login(w io.Writer, refused bool) error {
 // itself: after a redirection it would hold back the cookie, since another site may have led there.
 func (s *Server) Enter(w io.Writer, path string) error {
 	return s.write(w, "enter.html", frame{Heading: "Runner", Body: path})
-}
-
-// Printed is what a command printed, and what can be done next.
-type Printed struct {
-	PRD, Title string
-	Command    string // as the user would type it
-	Text       string // with the colours of the command
-	Failed     bool   // then there are no forms
-	Forms      []Form
-	Links      []Link
-	Follow     string // where what is added comes from; "": nothing is
-	Said       string // what the command printed that a form of the page before has run
-}
-
-// printed is the body of a page that shows what a command printed.
-type printed struct {
-	Printed
-	Painted template.HTML // Text, as the page shows it
-}
-
-// Link is a link to another page.
-type Link struct{ Path, Text string }
-
-// Form is a form with one button, and perhaps a field for a text.
-type Form struct {
-	Action, Secret, Button string
-	Hidden                 map[string]string
-	Text                   string // the label of the field; "": there is none
-}
-
-// Printed writes a page that shows what a command printed.
-func (s *Server) Printed(w io.Writer, p Printed) error {
-	if s.ReadOnly || p.Failed {
-		p.Forms = nil
-	}
-	return s.write(w, "printed.html", frame{Heading: headingOf(p.PRD, p.Title), PRD: p.PRD, Said: painted(p.Said), Body: printed{p, painted(p.Text)}})
-}
-
-// newAnswer returns the form in which a person answers a gate.
-func newAnswer(action, secret string, q info.WaitingGate) *answer {
-	a := &answer{Action: action, Secret: secret, Gate: q.Gate, Asked: q.Digest()}
-	for _, in := range q.Inputs {
-		asked := askedInput{Name: in.Name, Label: headingOf(in.Name, string(in.Description))}
-		if in.Default != nil {
-			asked.Default = string(*in.Default)
-		}
-		for _, option := range in.Options {
-			asked.Choices = append(asked.Choices, string(option))
-		}
-		a.Inputs = append(a.Inputs, asked)
-	}
-	return a
 }

@@ -58,6 +58,7 @@ type failure struct {
 type phase struct {
 	ID     string
 	Label  string
+	Open   bool       // its steps are listed without being asked for
 	Mark   graph.Mark // its text counts the workstreams
 	Groups []group
 	Gates  []gate
@@ -115,6 +116,7 @@ type output struct{ Workstream, Name, Value string }
 type past struct {
 	Session, Begun, Result, Runs, Done, Took, Slower string
 	Current                                          bool
+	Link                                             string // compares it with the current session; "": nothing does
 }
 
 // newSession brings an overview into the order of the page.
@@ -144,7 +146,7 @@ func newSession(cmdline advice.CommandLine, o *info.Overview) (*session, error) 
 	}
 	marks := st.Marks()
 	var err error
-	s.Picture, err = draw(o.Graph, graph.Drawing{Mark: func(name string) graph.Mark { return marks[name] }, Link: func(name string) string { return "#" + idOf(name) }, Inside: true})
+	s.Picture, err = draw(o.Graph, graph.Drawing{Mark: func(name string) graph.Mark { return marks[name] }, Link: func(name string) string { return "#" + idOf(name) }, Critical: o.Critical, Inside: true})
 	return s, err
 }
 
@@ -173,7 +175,7 @@ func newFailure(cmdline advice.CommandLine, prd string, f info.FailedStep) failu
 	if f.File != "" {
 		shown.Place = fmt.Sprintf("%s:%d", f.File, f.Line)
 	}
-	if f.Log != "" && shown.Name != "" {
+	if f.Failure.Log != "" && shown.Name != "" {
 		shown.Command = cmdline.Command(info.LogsCommand(prd, shown.Name))
 	}
 	return shown
@@ -187,6 +189,10 @@ func (s *session) addPhases(o *info.Overview) {
 		s.Span += fmt.Sprintf(" in %d runs, without the time between them", n)
 	}
 	bars := scale.bars(o.Timeline, o.Status.Owner != nil)
+	many := 0
+	for _, p := range o.Status.Phases {
+		many += len(p.Workstreams)
+	}
 	for i, p := range o.Status.Phases {
 		shown := phase{ID: fmt.Sprintf("phase-%d", i+1), Label: fmt.Sprintf("%d %s", i+1, view.Named(p.Name, p.Title)) + info.IterationOf(p)}
 		var tally graph.Tally
@@ -198,7 +204,8 @@ func (s *session) addPhases(o *info.Overview) {
 			if took := o.Status.Took(w, o.Now); took > 0 {
 				r.Took = view.Duration(took)
 			}
-			if run := o.Reasons[w.Name]; run != nil && len(run.Cause.Changes)+len(run.Cause.Because) > 0 {
+			r.Why = info.WhyReused(w)
+			if run := o.Reasons[w.Name]; r.Why == "" && run != nil && len(run.Cause.Changes)+len(run.Cause.Because) > 0 {
 				r.Why = run.Cause.Chain()
 			}
 			tally.Add(r.Mark)
@@ -217,9 +224,13 @@ func (s *session) addPhases(o *info.Overview) {
 			tally.Weigh(g.Mark)
 		}
 		shown.Mark = tally.Mark()
+		shown.Open = many <= mostOpen || shown.Mark.Class != graph.ClassDone && shown.Mark.Class != graph.ClassAside
 		s.Phases = append(s.Phases, shown)
 	}
 }
+
+// mostOpen is how many workstreams a session has at most whose phases are all open. Otherwise those that are done are closed.
+const mostOpen = 300
 
 // mostUnfolded is how many instances of a block are listed without being asked for.
 const mostUnfolded = 12
@@ -276,10 +287,13 @@ func (s *session) addCheckpoints(o *info.Overview) {
 	}
 }
 
+// noSession stands for the id of a session that can't be read.
+const noSession = "-"
+
 func (s *session) addHistory(o *info.Overview) {
 	for _, h := range slices.Backward(o.History.Sessions) {
 		if h.Damaged != "" {
-			s.History = append(s.History, past{Session: "-", Result: h.Result()})
+			s.History = append(s.History, past{Session: noSession, Result: h.Result()})
 			continue
 		}
 		var slower []string

@@ -94,7 +94,7 @@ func (s *server) action(of func(r *http.Request) command) http.HandlerFunc {
 		if refusal == "" {
 			printed, code := s.run(s.ctx, line...) // a tab that is closed ends no change
 			if code == 0 {
-				s.guard.tell(r, printed)
+				s.guard.setNotice(r, printed)
 				http.Redirect(w, r, cmp.Or(c.back, page.PathOf(prd)), http.StatusSeeOther)
 				return
 			}
@@ -102,7 +102,7 @@ func (s *server) action(of func(r *http.Request) command) http.HandlerFunc {
 		}
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
 		w.WriteHeader(http.StatusConflict)
-		_ = s.pages.Printed(w, page.Printed{PRD: prd, Title: "That was refused", Command: s.env.Command(strings.Join(shellWords(line), " ")), Text: refusal, Failed: true, Links: c.links})
+		_ = s.pages.Printed(w, page.Printed{PRD: prd, Title: "That was refused", Command: s.commandLine(line), Text: refusal, Failed: true, Links: c.links})
 	})
 }
 

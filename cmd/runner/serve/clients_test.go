@@ -95,7 +95,7 @@ func TestResumedConnection(t *testing.T) {
 	}
 	_ = r.Body.Close()
 	events := "http://" + at.Host + "/prd/PRD-001/events"
-	// connect reads parts until one has an id, and returns the id and how many there were.
+	// connect reads parts until a change is whole, and returns its id and how many parts there were.
 	connect := func(last string, changing func()) (id string, parts int, closing func()) {
 		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, events, nil)
 		if err != nil {
@@ -114,20 +114,19 @@ func TestResumedConnection(t *testing.T) {
 		lines := bufio.NewScanner(r.Body)
 		lines.Buffer(nil, 1<<20)
 		for lines.Scan() {
-			if found, ok := strings.CutPrefix(lines.Text(), "id: "); ok {
+			if found, ok := strings.CutPrefix(lines.Text(), "id: "); ok { // the last event of a change
 				id = found
+				break
 			}
 			if strings.HasPrefix(lines.Text(), "event: part") {
-				if parts++; id != "" {
-					break
-				}
+				parts++
 			}
 		}
 		return id, parts, func() { _ = r.Body.Close() }
 	}
 	first, all, closeFirst := connect("", nil)
-	_, again, closeSecond := connect(first, func() { exits(t, dir, 0, "build", "PRD-001") })
 	closeFirst()
+	_, again, closeSecond := connect(first, func() { exits(t, dir, 0, "build", "PRD-001") })
 	closeSecond()
 	if all < 8 || again >= all {
 		t.Errorf("a page gets %d parts at first and %d when it comes again", all, again)

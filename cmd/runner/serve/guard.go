@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 
@@ -20,19 +21,20 @@ type guard struct {
 	secret string // that every form holds: another site can't know it
 	cookie string // the name of the cookie: ports share their cookies
 	port   string
-	open   bool // other machines can reach the server
+	hosts  []string // further names of the server, as a proxy in front of it has
+	open   bool     // other machines can reach the server
 	pages  *page.Server
 
 	mu      sync.Mutex
 	entered map[string]bool   // the values of cookies
-	told    map[string]string // by the value of a cookie: what the next page says of the last action
+	notices map[string]string // by the value of a cookie: what the next page says of the last action
 }
 
 // mostEntered bounds how many browsers are let in.
 const mostEntered = 10_000
 
-func newGuard(token string, addr net.Addr, pages *page.Server) *guard {
-	g := &guard{token: token, secret: rand.Text(), pages: pages, entered: map[string]bool{}, told: map[string]string{}}
+func newGuard(token string, addr net.Addr, hosts []string, pages *page.Server) *guard {
+	g := &guard{token: token, secret: rand.Text(), hosts: hosts, pages: pages, entered: map[string]bool{}, notices: map[string]string{}}
 	if tcp, ok := addr.(*net.TCPAddr); ok {
 		g.open = !tcp.IP.IsLoopback()
 	}
@@ -56,7 +58,7 @@ func (g *guard) protect(next http.Handler) http.Handler {
 		h.Set("Cross-Origin-Resource-Policy", "same-origin")
 		h.Set("Cache-Control", "no-store")
 		if !g.knows(r.Host) { // a name of another site may lead here
-			http.Error(w, "This server does not answer for "+r.Host+".", http.StatusMisdirectedRequest)
+			http.Error(w, "This server does not answer for "+r.Host+". If that is a proxy in front of it, start it with --host.", http.StatusMisdirectedRequest)
 			return
 		}
 		sameOrigin.ServeHTTP(w, r)
@@ -69,7 +71,10 @@ func (g *guard) knows(host string) bool {
 	if err != nil {
 		name, port = host, "80"
 	}
-	if port != g.port {
+	switch {
+	case slices.Contains(g.hosts, strings.ToLower(name)): // at the port of the proxy
+		return true
+	case port != g.port:
 		return false
 	}
 	ip := net.ParseIP(name)
@@ -93,7 +98,7 @@ func (g *guard) enter(w http.ResponseWriter, r *http.Request, next http.Handler)
 			g.askForToken(w, true)
 			return
 		}
-		g.letIn(w)
+		g.letIn(w, r)
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
 		_ = g.pages.Enter(w, withoutToken(r.URL))
 	case g.hasEntered(r), strings.HasPrefix(r.URL.Path, "/static/"): // what is static holds no secret
@@ -112,7 +117,7 @@ func (g *guard) login(w http.ResponseWriter, r *http.Request) {
 		g.askForToken(w, true)
 		return
 	}
-	g.letIn(w)
+	g.letIn(w, r)
 	http.Redirect(w, r, "/", http.StatusSeeOther)
 }
 
@@ -127,17 +132,17 @@ func (g *guard) isToken(given string) bool {
 	return subtle.ConstantTimeCompare(a[:], b[:]) == 1
 }
 
-// letIn gives the browser a cookie.
-func (g *guard) letIn(w http.ResponseWriter) {
+// letIn gives the browser a cookie. If a proxy says that the browser came with TLS, the cookie is for TLS alone.
+func (g *guard) letIn(w http.ResponseWriter, r *http.Request) {
 	value := rand.Text()
 	g.mu.Lock()
 	if len(g.entered) >= mostEntered {
 		clear(g.entered)
-		clear(g.told)
+		clear(g.notices)
 	}
 	g.entered[value] = true
 	g.mu.Unlock()
-	http.SetCookie(w, &http.Cookie{Name: g.cookie, Value: value, Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode})
+	http.SetCookie(w, &http.Cookie{Name: g.cookie, Value: value, Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode, Secure: r.Header.Get("X-Forwarded-Proto") == "https"})
 }
 
 func (g *guard) hasEntered(r *http.Request) bool {
@@ -150,25 +155,25 @@ func (g *guard) hasEntered(r *http.Request) bool {
 	return g.entered[c.Value]
 }
 
-// tell keeps what a command has printed for the next page that the browser shows.
-func (g *guard) tell(r *http.Request, text string) {
+// setNotice keeps what a command has printed for the next page that the browser shows.
+func (g *guard) setNotice(r *http.Request, text string) {
 	if c, err := r.Cookie(g.cookie); err == nil {
 		g.mu.Lock()
 		defer g.mu.Unlock()
-		g.told[c.Value] = text
+		g.notices[c.Value] = text
 	}
 }
 
-// listen returns what tell has kept, once.
-func (g *guard) listen(r *http.Request) string {
+// takeNotice returns what setNotice has kept, once.
+func (g *guard) takeNotice(r *http.Request) string {
 	c, err := r.Cookie(g.cookie)
 	if err != nil {
 		return ""
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	text := g.told[c.Value]
-	delete(g.told, c.Value)
+	text := g.notices[c.Value]
+	delete(g.notices, c.Value)
 	return text
 }
 

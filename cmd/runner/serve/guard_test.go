@@ -9,8 +9,8 @@ import (
 // TestKnows: a request may name the server only so that no other site can have caused it.
 func TestKnows(t *testing.T) {
 	t.Parallel()
-	loopback := newGuard("token", &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 8080}, nil)
-	open := newGuard("token", &net.TCPAddr{IP: net.IPv4zero, Port: 80}, nil)
+	loopback := newGuard("token", &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 8080}, []string{"runner.example"}, nil)
+	open := newGuard("token", &net.TCPAddr{IP: net.IPv4zero, Port: 80}, nil, nil)
 	for _, test := range []struct {
 		g    *guard
 		host string
@@ -19,6 +19,7 @@ func TestKnows(t *testing.T) {
 		{loopback, "127.0.0.1:8080", true}, {loopback, "localhost:8080", true}, {loopback, "[::1]:8080", true},
 		{loopback, "127.0.0.1:80", false}, {loopback, "127.0.0.1", false}, {loopback, "", false},
 		{loopback, "evil.example:8080", false}, {loopback, "localhost.evil.example:8080", false}, {loopback, "192.168.0.7:8080", false},
+		{loopback, "runner.example", true}, {loopback, "runner.example:443", true}, {loopback, "other.runner.example", false}, {open, "runner.example", false},
 		{open, "192.168.0.7", true}, {open, "192.168.0.7:80", true}, {open, "localhost", true}, {open, "evil.example", false}, {open, "192.168.0.7:81", false},
 	} {
 		if got := test.g.knows(test.host); got != test.want {

@@ -1,12 +1,12 @@
 package serve
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/json"
-	"fmt"
-	"io"
 	"net/http"
+	"os"
 	"strconv"
 	"strings"
 	"sync"
@@ -21,32 +21,38 @@ type live struct {
 	server *server
 	ctx    context.Context
 
-	mu     sync.Mutex
-	topics map[string]*topic // by PRD
-	all    sync.WaitGroup
+	mu        sync.Mutex
+	topics    map[string]*topic // by PRD
+	followers sync.WaitGroup
 }
 
 // topic is what open pages show: a session, or the list of all.
 type topic struct {
-	prd   string // "": the list
-	id    string // tells it from the topics before it
-	pages map[*viewer]bool
-	stop  context.CancelFunc
-	parts map[string]version // that the session's page has now, by the id of the element
-	order []string
-	count uint64 // of the changes so far
+	prd    string // "": the list
+	id     string // tells it from the topics before it
+	pages  map[*viewer]bool
+	joined time.Time // when the last page was opened
+	left   time.Time // when the last page was closed
+
+	read     time.Time // when the last reading began
+	parts    []page.Part
+	shape    string             // of the parts; "" before they were read for the first time
+	versions map[string]version // of the parts, by their ids
+	count    uint64             // of the changes so far
+	running  bool               // a run is on
 }
 
-// version is what a part is, and since which change.
+// version is the content of a part, with the number of the change that made it.
 type version struct {
-	html  string
-	since uint64
+	html   string
+	change uint64
 }
 
 // viewer is an open page.
 type viewer struct {
-	wake chan struct{} // has an element if something has changed
-	seen uint64        // the change up to which it has everything
+	wake   chan struct{} // has an element if there may be something to send
+	opened time.Time
+	seen   uint64 // the number of the last change that was sent
 }
 
 func newLive(ctx context.Context, s *server) *live {
@@ -54,33 +60,22 @@ func newLive(ctx context.Context, s *server) *live {
 }
 
 // wait returns when nothing follows a session any more.
-func (l *live) wait() { l.all.Wait() }
-
-// readInterval is how often it is looked whether a session has changed.
-const readInterval = 250 * time.Millisecond
+func (l *live) wait() { l.followers.Wait() }
 
 // serve sends changes to a page until it is closed.
 func (l *live) serve(w http.ResponseWriter, r *http.Request) {
-	v := &viewer{wake: make(chan struct{}, 1)}
-	t := l.join(r.PathValue("prd"), v, r.Header.Get("Last-Event-ID"))
+	v := &viewer{wake: make(chan struct{}, 1), opened: time.Now()}
+	t := l.join(r.PathValue("prd"), v, cmp.Or(r.Header.Get("Last-Event-ID"), r.FormValue("last")))
 	defer l.leave(t, v)
 	s := newStream(w)
 	if !s.begin() {
 		return
 	}
-	beat := time.NewTicker(15 * time.Second)
+	beat := time.NewTicker(beatInterval)
 	defer beat.Stop()
 	for {
-		parts, seen := l.changed(t, v)
-		for i, p := range parts {
-			text, err := json.Marshal(map[string]string{"id": p.ID, "html": p.HTML})
-			id := "" // until the last one, the page does not have all of the change
-			if i == len(parts)-1 {
-				id = t.id + "-" + strconv.FormatUint(seen, 10)
-			}
-			if err != nil || !s.send("part", string(text), id) {
-				return
-			}
+		if !l.send(s, t, v) {
+			return
 		}
 		select {
 		case <-v.wake:
@@ -94,18 +89,32 @@ func (l *live) serve(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
+// send sends what has changed. It reports false if the browser takes nothing any more.
+func (l *live) send(s *stream, t *topic, v *viewer) bool {
+	parts, shape, changed := l.changes(t, v)
+	if !changed {
+		return true
+	}
+	for _, p := range parts {
+		text, err := json.Marshal(map[string]string{"id": p.ID, "html": p.HTML})
+		if err != nil || !s.write(event("part", string(text), "")) {
+			return false
+		}
+	}
+	return s.send("shape", shape, t.id+"-"+strconv.FormatUint(v.seen, 10)) // now the page has all of the change
+}
+
 // join adds a page to those that show a session. last is what the page got last, if its connection was lost.
 func (l *live) join(prd string, v *viewer, last string) *topic {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	t := l.topics[prd]
 	if t == nil {
-		ctx, stop := context.WithCancel(l.ctx)
-		t = &topic{prd: prd, id: rand.Text(), pages: map[*viewer]bool{}, stop: stop, parts: map[string]version{}}
+		t = &topic{prd: prd, id: rand.Text(), pages: map[*viewer]bool{}}
 		l.topics[prd] = t
-		l.all.Go(func() { l.follow(ctx, t) })
+		l.followers.Go(func() { l.follow(t) })
 	}
-	t.pages[v] = true
+	t.pages[v], t.joined = true, v.opened
 	if seen, same := strings.CutPrefix(last, t.id+"-"); same { // otherwise what the page shows may be older
 		v.seen, _ = strconv.ParseUint(seen, 10, 64)
 	}
@@ -115,103 +124,151 @@ func (l *live) join(prd string, v *viewer, last string) *topic {
 func (l *live) leave(t *topic, v *viewer) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if delete(t.pages, v); len(t.pages) == 0 {
-		t.stop()
-		delete(l.topics, t.prd)
-	}
+	delete(t.pages, v)
+	t.left = time.Now()
 }
 
-// changed returns the parts that have changed since a page took some, and up to which change the page has everything then.
-func (l *live) changed(t *topic, v *viewer) (parts []page.Part, seen uint64) {
+// changes returns the parts that have changed since a page took some, and the shape that the page should have. Until the
+// session is read after the page was opened there are none: what was read before that may be older than the page.
+func (l *live) changes(t *topic, v *viewer) (parts []page.Part, shape string, changed bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for _, id := range t.order {
-		if p := t.parts[id]; p.since > v.seen {
-			parts = append(parts, page.Part{ID: id, HTML: p.html})
+	if v.seen == t.count || t.read.Before(v.opened) {
+		return nil, "", false
+	}
+	for _, p := range t.parts {
+		if t.versions[p.ID].change > v.seen {
+			parts = append(parts, p)
 		}
 	}
 	v.seen = t.count
-	return parts, v.seen
+	return parts, t.shape, true
 }
 
-// follow reads a session whenever it has changed.
-func (l *live) follow(ctx context.Context, t *topic) {
-	pause := time.NewTimer(0)
-	defer pause.Stop()
+const (
+	pollInterval    = 100 * time.Millisecond // how often the journal of a session that a page shows is checked for changes
+	runningInterval = time.Second            // how often a session is read while a run is on, even if its journal has not changed
+	idleInterval    = 5 * time.Second        // the same, while no run is on
+	keepTopic       = time.Minute            // how long the parts of a page are kept that nobody has open
+)
+
+// follow reads a session whenever its journal has changed. It also reads it from time to time: a running step takes longer and
+// longer, and a runner may be killed. It ends when the server does, or when nobody has had a page open for a while.
+func (l *live) follow(t *topic) {
+	tick := time.NewTicker(pollInterval)
+	defer tick.Stop()
+	journal := l.server.journalOf(t.prd)
+	var seen journalState
+	var ended time.Time // when the last reading ended
+	var pause time.Duration
 	for {
-		select {
-		case <-ctx.Done():
+		now := journalStateOf(journal)
+		since := time.Since(ended)
+		wanted, interval := l.demand(t)
+		switch {
+		case wanted == gone:
 			return
-		case <-pause.C:
+		case wanted != unread && since >= pause && (now != seen || since >= interval || wanted == atOnce):
+			began := time.Now()
+			l.read(t)
+			seen, ended = now, time.Now()
+			pause = 5 * ended.Sub(began) // a large session must not keep this machine busy
 		}
-		began := time.Now()
-		l.read(ctx, t)
-		pause.Reset(max(readInterval, 5*time.Since(began))) // a large session must not keep this machine busy
+		select {
+		case <-l.ctx.Done():
+			return
+		case <-tick.C:
+		}
 	}
 }
 
-// read reads a session, and wakes the pages that show it if something has changed.
-func (l *live) read(ctx context.Context, t *topic) {
-	parts, err := l.server.parts(ctx, t.prd)
+// demand is what the pages of a topic need.
+type demand int
+
+const (
+	gone   demand = iota // nobody has needed it for a while, and it has been removed
+	unread               // no page is open
+	usual                // the open pages have something
+	atOnce               // a page was opened after the last reading
+)
+
+// demand returns what the pages of a topic need, and how often the session is to be read.
+func (l *live) demand(t *topic) (demand, time.Duration) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	interval := idleInterval
+	if t.running {
+		interval = runningInterval
+	}
+	switch {
+	case len(t.pages) == 0 && time.Since(t.left) > keepTopic:
+		delete(l.topics, t.prd)
+		return gone, interval
+	case len(t.pages) == 0:
+		return unread, interval
+	case t.joined.After(t.read):
+		return atOnce, interval
+	}
+	return usual, interval
+}
+
+// journalState is what tells that a journal has changed. It is zero if there is none.
+type journalState struct {
+	size     int64
+	modified time.Time
+}
+
+func journalStateOf(path string) journalState {
+	info, err := os.Stat(path)
+	if err != nil || !info.Mode().IsRegular() {
+		return journalState{}
+	}
+	return journalState{info.Size(), info.ModTime()}
+}
+
+// read reads a session, and wakes the pages that something is to be sent to.
+func (l *live) read(t *topic) {
+	done, err := l.server.reading(l.ctx)
 	if err != nil {
+		return // the server ends
+	}
+	began := time.Now()
+	parts, running, err := l.server.parts(l.ctx, t.prd)
+	done()
+	if l.ctx.Err() != nil {
 		return
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	count := t.count + 1
-	for _, p := range parts {
-		was, known := t.parts[p.ID]
-		if !known {
-			t.order = append(t.order, p.ID)
-		}
-		if was.html != p.HTML {
-			t.count, t.parts[p.ID] = count, version{p.HTML, count}
-		}
-	}
-	if t.count != count {
-		return
+	t.read = began
+	if err == nil {
+		t.running, t.shape = running, t.take(parts)
+	} else if parts, err = l.server.pages.WithProblem(t.parts, l.server.env.Localize(err.Error())); err == nil {
+		t.take(parts) // and the page stays as it is otherwise
 	}
 	for v := range t.pages {
-		select {
-		case v.wake <- struct{}{}:
-		default:
+		if v.seen < t.count {
+			select {
+			case v.wake <- struct{}{}:
+			default:
+			}
 		}
 	}
 }
 
-// stream sends events to a browser.
-type stream struct {
-	w       http.ResponseWriter
-	control *http.ResponseController
-}
-
-func newStream(w http.ResponseWriter) *stream { return &stream{w, http.NewResponseController(w)} }
-
-// slowest is how long a browser may take to take an event.
-const slowest = 20 * time.Second
-
-func (s *stream) begin() bool {
-	s.w.Header().Set("Content-Type", "text/event-stream")
-	return s.write(": hello\n\n")
-}
-
-// send sends an event with a text in one line. With an id, a browser that lost its connection says up to where it came.
-func (s *stream) send(name, data, id string) bool {
-	if id != "" {
-		id = "id: " + id + "\n"
+// take keeps the parts of a page, and returns their shape. If any has changed, is new, or is missing now, that is a change.
+func (t *topic) take(parts []page.Part) (shape string) {
+	next, versions := t.count+1, make(map[string]version, len(parts))
+	for _, p := range parts {
+		v, had := t.versions[p.ID]
+		if !had || v.html != p.HTML {
+			v, t.count = version{p.HTML, next}, next
+		}
+		versions[p.ID] = v
 	}
-	return s.write(fmt.Sprintf("%sevent: %s\ndata: %s\n\n", id, name, data))
-}
-
-// beat finds out whether the browser is still there.
-func (s *stream) beat() bool { return s.write(": still here\n\n") }
-
-func (s *stream) write(text string) bool {
-	if err := s.control.SetWriteDeadline(time.Now().Add(slowest)); err != nil {
-		return false
+	if shape = page.Shape(parts); shape != t.shape {
+		t.count = next
 	}
-	if _, err := io.WriteString(s.w, text); err != nil {
-		return false
-	}
-	return s.control.Flush() == nil
+	t.parts, t.versions = parts, versions
+	return shape
 }

@@ -8,17 +8,17 @@
 //
 //   - serve.go: the command, and the server around all requests;
 //   - guard.go: who may ask;
-//   - pages.go, actions.go: the requests that read, and those that change something;
-//   - live.go, logs.go: what is sent while a page is open.
+//   - pages.go: the requests that read; printed.go, checkpoints.go: those that show what a command prints;
+//   - actions.go: the requests that change something;
+//   - commands.go: commands as requests run them;
+//   - live.go, logs.go, stream.go: what is sent while a page is open.
 package serve
 
 import (
-	"bytes"
 	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"net/http"
 	"strings"
@@ -31,66 +31,73 @@ import (
 	"prdrunner/cmd/runner/page"
 )
 
-// Run runs a command line of Runner in this process. What the command prints goes to out, with colours. It returns the
-// exit code.
-type Run func(ctx context.Context, out io.Writer, args ...string) (code int)
-
 type options struct {
 	listen    string
 	tokenFile string
+	hosts     []string
 	readOnly  bool
 }
 
-// NewCommand returns the command. run carries out other commands.
-func NewCommand(env *cli.Environment, run Run) *cobra.Command {
+// NewCommand returns the command.
+func NewCommand(env *cli.Environment, commands Commands) *cobra.Command {
 	var o options
 	cmd := &cobra.Command{
 		Use:   "serve",
 		Short: "Show sessions in a browser",
 		Long: `Serve pages about the sessions of this workspace until Ctrl+C: all PRDs, and for each the
-steps with their times, the graph, gates, logs that follow, checkpoints with their
-differences, history, and the plan of the next resume. Pages change while a run goes on.
+steps with their times, the graph, gates, logs, checkpoints with their differences,
+history, and the plan of the next resume. While a run goes on, the list, the page of its
+session and the logs of its steps are kept up to date.
 Gates can be answered there, runs paused, checkpoints pinned, and sessions rolled back
 after a preview, with the checks and records of the commands.
 
 The first line on standard output is the address, with a token that lets a browser in.
-Only this machine can reach it, unless --listen names another address. Then everyone who
-knows the token can do what you can do here: use --read-only, or a proxy with TLS.`,
+Everyone who knows the token can do what you can do here, or only read with --read-only.
+Only this machine can reach the address, unless --listen names another one. Between
+machines nothing is encrypted: let a proxy with TLS pass requests on, and name it with
+--host.`,
 		Example: `  runner serve
-  runner serve --listen 127.0.0.1:8080 --read-only`,
+  runner serve --listen 127.0.0.1:8080 --read-only
+  runner serve --listen 127.0.0.1:8080 --host runner.example.com`,
 		Args: cli.Arguments(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return serve(cmd.Context(), env, run, o)
+			return serve(cmd.Context(), env, commands, o)
 		},
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	flags.StringVar(&o.listen, "listen", "127.0.0.1:0", "listen on `ADDRESS`; port 0 is any free port")
 	flags.StringVar(&o.tokenFile, "token-file", "", "take the token from `FILE`, and don't print it")
+	flags.StringArrayVar(&o.hosts, "host", nil, "answer requests for the host `NAME` too, as a proxy passes them on (repeatable)")
 	flags.BoolVar(&o.readOnly, "read-only", false, "show pages that change nothing")
 	return cmd
 }
 
 // server answers requests.
 type server struct {
-	ctx   context.Context // ends with the server
-	env   *cli.Environment
-	pages *page.Server
-	guard *guard
-	start Run
-	live  *live
-	busy  chan struct{} // has an element for each request that reads sessions now
+	ctx      context.Context // ends with the server
+	env      *cli.Environment
+	commands Commands
+	pages    *page.Server
+	guard    *guard
+	live     *live
+	busy     chan struct{} // has an element for each request that reads sessions now
 }
 
 // mostBusy is how many requests read sessions at once. Others wait, so that many readers can't take the machine from a
 // run that goes on.
 const mostBusy = 2
 
-func serve(ctx context.Context, env *cli.Environment, run Run, o options) error {
+func serve(ctx context.Context, env *cli.Environment, commands Commands, o options) error {
 	env.Signals.ResumeWith("") // who stops serving leaves nothing to do
 	token, err := o.token(env)
 	if err != nil {
 		return err
+	}
+	for i, host := range o.hosts {
+		if o.hosts[i], err = hostName(host); err != nil {
+			return err
+		}
 	}
 	pages, err := page.NewServer(env.CommandLine, env.Version, o.readOnly)
 	if err != nil {
@@ -101,34 +108,13 @@ func serve(ctx context.Context, env *cli.Environment, run Run, o options) error 
 	if err != nil {
 		return advice.With(advice.Usagef("listen on %s: %w", o.listen, err), "`--listen 127.0.0.1:0` takes any free port")
 	}
-	s := &server{ctx: ctx, env: env, pages: pages, start: run, busy: make(chan struct{}, mostBusy)}
-	s.guard = newGuard(token, l.Addr(), pages)
+	s := &server{ctx: ctx, env: env, commands: commands, pages: pages, busy: make(chan struct{}, mostBusy)}
+	s.guard = newGuard(token, l.Addr(), o.hosts, pages)
 	s.live = newLive(ctx, s)
 	if err := s.announce(l.Addr(), o); err != nil {
 		return errors.Join(err, l.Close())
 	}
 	return s.serve(ctx, l, o)
-}
-
-// run runs a command, and returns what it printed and its exit code.
-func (s *server) run(ctx context.Context, args ...string) (printed string, code int) {
-	var out bytes.Buffer
-	code = s.start(ctx, &out, args...)
-	return out.String(), code
-}
-
-// stream runs a command, and hands on what it prints at once.
-func (s *server) stream(ctx context.Context, take func(text string), args ...string) {
-	s.start(ctx, taker(take), args...)
-}
-
-// taker is a writer that hands on what it is given.
-type taker func(text string)
-
-// Write implements io.Writer.
-func (t taker) Write(b []byte) (int, error) {
-	t(string(b))
-	return len(b), nil
 }
 
 // serve answers requests until ctx is done.
@@ -165,9 +151,21 @@ func (s *server) announce(addr net.Addr, o options) error {
 	}
 	_, err := fmt.Fprintln(s.env.Stdout, url)
 	if tcp, ok := addr.(*net.TCPAddr); ok && !tcp.IP.IsLoopback() {
-		fmt.Fprintln(s.env.Stderr, "Warning: other machines can reach this address, and nothing is encrypted on the way: use --read-only, or a proxy with TLS.")
+		fmt.Fprintln(s.env.Stderr, "Warning: other machines can reach this address, and nothing is encrypted on the way: use --read-only, or a proxy with TLS and --host.")
 	}
 	return err
+}
+
+// hostName returns the name of a host as it is compared: without a port, in lower case.
+func hostName(host string) (string, error) {
+	name, _, err := net.SplitHostPort(host)
+	if err != nil {
+		name = host
+	}
+	if name == "" || strings.ContainsAny(host, "/ ") || strings.Contains(name, ":") {
+		return "", advice.With(advice.Usagef("--host %q is not the name of a host", host), "write only the name: --host runner.example.com")
+	}
+	return strings.ToLower(name), nil
 }
 
 // leastToken is how long a token is at least.

@@ -4,7 +4,7 @@
   var input = document.getElementById("search");
   if (!input) return;
   input.hidden = false;
-  input.addEventListener("input", function () {
+  function search() {
     var text = input.value.trim().toLowerCase();
     document.querySelectorAll("table.steps tr").forEach(function (row) {
       row.hidden = text !== "" && row.textContent.toLowerCase().indexOf(text) < 0;
@@ -12,11 +12,18 @@
     document.querySelectorAll(".graph .box").forEach(function (box) {
       box.classList.toggle("away", text !== "" && box.textContent.toLowerCase().indexOf(text) < 0);
     });
-    document.querySelectorAll("details.group").forEach(function (group) {
+    document.querySelectorAll("details.phase, details.group").forEach(function (group) {
       var found = group.querySelector("tr:not([hidden])") !== null;
-      group.hidden = !found;
+      group.hidden = text !== "" && !found;
       if (text !== "" && found) group.open = true;
     });
+  }
+  input.addEventListener("input", search);
+  var due = false; // parts of a live page have been replaced, of which many may come at once
+  document.addEventListener("replaced", function () {
+    if (due || input.value === "") return;
+    due = true;
+    requestAnimationFrame(function () { due = false; search(); });
   });
   function reveal() {
     var row = document.getElementById(decodeURIComponent(location.hash.slice(1))) || document.getElementById(location.hash.slice(1));

@@ -1,0 +1,215 @@
+package serve_test
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+)
+
+// TestLive: a page shows what a run does while it goes on, and takes an approval.
+func TestLive(t *testing.T) {
+	t.Parallel()
+	chromium(t)
+	dir := workspace(t, `
+pipeline "PRD-001" {
+  phase "one" {
+    workstream "wait" {
+      script = "until test -e go; do sleep 0.05; done"
+    }
+    workstream "beside" {
+      depends_on = [workstream.wait]
+      command    = ["true"]
+    }
+    gate "sign-off" {
+      approval { message = "Go on?" }
+    }
+  }
+}
+`, nil)
+	build := exec.CommandContext(t.Context(), runner, "build", "PRD-001")
+	build.Dir = dir
+	if err := build.Start(); err != nil {
+		t.Fatal(err)
+	}
+	s := open(t, dir)
+	s.until(`!!document.querySelector("table a")`)
+	s.visit("/prd/PRD-001")
+	s.until(`document.querySelector("#step-wait .run") !== null`)
+	s.until(`document.getElementById("live").textContent.includes("live")`)
+	evaluate[bool](s, `window.same = true`)
+	// The search goes on to hide what it does not find, and the focus stays where it is.
+	s.do(chromedp.SendKeys("#search", "wait"))
+	s.do(chromedp.Focus("#step-wait a"))
+	if err := os.WriteFile(filepath.Join(dir, "go"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s.until(`document.querySelector("#step-wait .ok") !== null && document.getElementById("result").textContent.includes("paused")`)
+	s.until(`document.querySelector("button[value=approve]") !== null`)
+	s.until(`document.querySelector("#step-beside .ok") !== null && !document.getElementById("step-beside").checkVisibility()`)
+	if !evaluate[bool](s, `window.same === true`) {
+		t.Error("the page was loaded again")
+	}
+	if !evaluate[bool](s, `document.activeElement.closest("#step-wait") !== null`) {
+		t.Error("the focus was lost")
+	}
+	_ = build.Wait()
+	s.picture("waiting")
+	s.do(chromedp.SendKeys("#waiting input[name=message]", "seen in a browser"), chromedp.Click("button[value=approve]"))
+	s.until(`document.body.textContent.includes("Approved sign-off")`)
+	exits(t, dir, 0, "build", "PRD-001", "--resume")
+	if status := exits(t, dir, 0, "status", "PRD-001", "--json"); !strings.Contains(status, "seen in a browser") {
+		t.Errorf("the message is not on record:\n%s", status)
+	}
+	s.calm()
+}
+
+// TestFollowedLog: a page shows the log of a step as it grows, each line once.
+func TestFollowedLog(t *testing.T) {
+	t.Parallel()
+	chromium(t)
+	dir := workspace(t, `
+pipeline "PRD-001" {
+  phase "one" {
+    workstream "talk" {
+      script = "echo '<b>first</b>'; until test -e second; do sleep 0.05; done; echo second; until test -e third; do sleep 0.05; done; echo third"
+    }
+  }
+}
+`, nil)
+	build := exec.CommandContext(t.Context(), runner, "build", "PRD-001")
+	build.Dir = dir
+	if err := build.Start(); err != nil {
+		t.Fatal(err)
+	}
+	s := open(t, dir)
+	s.until(`!!document.querySelector("table a")`)
+	s.visit("/prd/PRD-001/step/talk")
+	for i, line := range []string{"second", "third"} {
+		s.until(fmt.Sprintf(`document.getElementById("log").textContent.split("\n").length === %d && document.getElementById("live").textContent.includes("live")`, i+2))
+		if err := os.WriteFile(filepath.Join(dir, line), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.until(`document.getElementById("live").textContent.includes("ended")`)
+	if log := evaluate[string](s, `document.getElementById("log").textContent`); log != "<b>first</b>\nsecond\nthird\nThe run of PRD-001 has ended: the session is complete\n" {
+		t.Errorf("the log is %q", log)
+	}
+	_ = build.Wait()
+	s.calm()
+}
+
+// oneStep is a pipeline with one workstream and an approval.
+func oneStep(name string) string {
+	return fmt.Sprintf("pipeline \"PRD-001\" {\n  phase \"one\" {\n    workstream %q { command = [\"true\"] }\n    gate \"sign-off\" {\n      approval { message = \"Go on?\" }\n    }\n  }\n}\n", name)
+}
+
+// TestOtherSteps: a page to which steps are added, or which shows some that are gone, is loaded again once, and changes after that.
+func TestOtherSteps(t *testing.T) {
+	t.Parallel()
+	chromium(t)
+	dir := workspace(t, oneStep("old"), nil)
+	exits(t, dir, 3, "build", "PRD-001")
+	s := open(t, dir)
+	s.visit("/prd/PRD-001")
+	s.until(`document.getElementById("live").textContent.includes("live")`)
+	if err := os.WriteFile(filepath.Join(dir, "PRD-001.hcl"), []byte(oneStep("new")), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	exits(t, dir, 3, "build", "PRD-001", "--fresh")
+	s.until(`document.getElementById("step-new") !== null && document.getElementById("step-old") === null && document.getElementById("live").textContent.includes("live")`)
+	evaluate[bool](s, `window.same = true`)
+	exits(t, dir, 0, "checkpoint", "pin", "PRD-001", "latest")
+	s.until(`document.getElementById("checkpoints").textContent.includes("pinned")`)
+	if !evaluate[bool](s, `window.same === true`) {
+		t.Error("the page was loaded again")
+	}
+	s.calm()
+}
+
+// TestFormInUse: what someone is writing stays, and a note says that there is something newer.
+func TestFormInUse(t *testing.T) {
+	t.Parallel()
+	chromium(t)
+	dir := workspace(t, oneStep("step"), nil)
+	exits(t, dir, 3, "build", "PRD-001")
+	s := open(t, dir)
+	s.visit("/prd/PRD-001")
+	s.until(`document.getElementById("live").textContent.includes("live")`)
+	s.do(chromedp.SendKeys("#waiting input[name=message]", "half a"))
+	exits(t, dir, 0, "reject", "PRD-001")
+	exits(t, dir, 3, "build", "PRD-001", "--resume")
+	s.until(`document.querySelector("#waiting .changed") !== null`)
+	if text := evaluate[string](s, `document.querySelector("#waiting input[name=message]").value`); text != "half a" {
+		t.Errorf("the text is %q", text)
+	}
+	s.do(chromedp.Click("#waiting .changed a"), chromedp.WaitReady("#waiting button"))
+	s.until(`document.querySelector(".changed") === null`)
+	s.calm()
+}
+
+// TestUnreadableSession: a page says why it does not change any more, and goes on when it can.
+func TestUnreadableSession(t *testing.T) {
+	t.Parallel()
+	chromium(t)
+	dir := workspace(t, oneStep("step"), nil)
+	exits(t, dir, 3, "build", "PRD-001")
+	s := open(t, dir)
+	s.visit("/prd/PRD-001")
+	s.until(`document.getElementById("live").textContent.includes("live")`)
+	evaluate[bool](s, `window.same = true`)
+	journal := filepath.Join(dir, ".runner", "PRD-001", "journal.jsonl")
+	whole, err := os.ReadFile(journal)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(journal, append([]byte("garbage\n"), whole...), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s.until(`document.getElementById("problem").textContent.includes("journal.jsonl")`)
+	if err := os.WriteFile(journal, whole, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s.until(`document.getElementById("problem").textContent === ""`)
+	if !evaluate[bool](s, `window.same === true && document.getElementById("step-step") !== null`) {
+		t.Error("the page was loaded again")
+	}
+	s.calm()
+}
+
+// TestRollback: a rollback is shown before it is done, and brings files back.
+func TestRollback(t *testing.T) {
+	t.Parallel()
+	chromium(t)
+	dir := workspace(t, `
+pipeline "PRD-001" {
+  phase "one" {
+    workstream "copy" {
+      command   = ["cp", "in.txt", "out.txt"]
+      inputs    = ["in.txt"]
+      artifacts = ["out.txt"]
+    }
+  }
+}
+`, map[string]string{"in.txt": "good\n"})
+	exits(t, dir, 0, "build", "PRD-001")
+	if err := os.WriteFile(filepath.Join(dir, "out.txt"), []byte("bad\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s := open(t, dir)
+	s.visit("/prd/PRD-001")
+	s.do(chromedp.Click("#checkpoints tbody a"), chromedp.WaitReady("main"))
+	s.do(chromedp.Click(`a[href$="/rollback"]`), chromedp.WaitReady("form"))
+	s.until(`document.querySelector("pre").textContent.includes("out.txt")`)
+	s.picture("preview")
+	s.do(chromedp.SendKeys("form input[name=message]", "it was bad\r"), chromedp.WaitReady("main"))
+	s.until(`document.body.textContent.includes("Rolled PRD-001 back")`)
+	if text, err := os.ReadFile(filepath.Join(dir, "out.txt")); err != nil || string(text) != "good\n" {
+		t.Errorf("out.txt is %q, %v", text, err)
+	}
+	s.calm()
+}
