@@ -3,7 +3,6 @@ package pipeline
 import (
 	"bytes"
 	"fmt"
-	"iter"
 	"maps"
 	"slices"
 
@@ -123,19 +122,12 @@ func allowedNames(allow kinds) string {
 
 // checkName checks that the file declares the name in a reference.
 func (b *builder) checkName(ref reference, failed func(summary, detail string, args ...any) *hcl.Diagnostic) *hcl.Diagnostic {
-	known := func(names iter.Seq[string]) bool {
-		for name := range names {
-			if name == ref.name {
-				return true
-			}
-		}
-		return false
-	}
-	fixed := func(names ...string) *hcl.Diagnostic {
-		if known(slices.Values(names)) {
+	fixed := func() *hcl.Diagnostic {
+		root := ref.traversal.RootName()
+		names := Following(root, false)
+		if slices.Contains(names, ref.name) {
 			return nil
 		}
-		root := ref.traversal.RootName()
 		return failed("Unknown reference", "There is no %s.%s; %s has: %s.%s", root, ref.name, root, suggest.Listing(slices.Values(names)), suggest.DidYouMean(ref.name, slices.Values(names)))
 	}
 	switch ref.kind {
@@ -147,14 +139,8 @@ func (b *builder) checkName(ref reference, failed func(summary, detail string, a
 		if b.scope.locals[ref.name] == nil {
 			return failed("Unknown local", "No locals block has a value named %q.%s", ref.name, suggest.DidYouMean(ref.name, maps.Keys(b.scope.locals)))
 		}
-	case kindEach:
-		return fixed("key", "value")
-	case kindPipeline:
-		return fixed("id", "title", "type", "document")
-	case kindRun:
-		return fixed("session", "attempt", "resumed")
-	case kindIteration:
-		return fixed("index")
+	case kindEach, kindPipeline, kindRun, kindIteration:
+		return fixed()
 	case kindSecret:
 		if b.pipeline.SecretSource(ref.name) == nil {
 			return failed("Unknown secret", "The pipeline declares no secret %q.%s", ref.name, suggest.DidYouMean(ref.name, b.pipeline.secretNames()))
@@ -163,7 +149,7 @@ func (b *builder) checkName(ref reference, failed func(summary, detail string, a
 		if diag := b.checkIssue(ref, failed); diag != nil {
 			return diag
 		}
-		return fixed("number", "title", "body", "labels", "assignees")
+		return fixed()
 	case kindWorkstream:
 		return b.checkWorkstreamName(ref, failed)
 	case kindGate:
@@ -187,11 +173,10 @@ func (b *builder) checkWorkstreamName(ref reference, failed func(summary, detail
 		return failed("Invalid reference", "The workstream %s has no for_each, so it has no instances to choose from; write workstream.%s.", ref.name, ref.name)
 	case !keyed && def.forEach && hasAttr:
 		return failed("Invalid reference", "The workstream %s has for_each, so an instance must be chosen first: workstream.%s[\"KEY\"].%s.", ref.name, ref.name, attr)
-	case !hasAttr || slices.Contains([]string{"artifacts", "outputs", "status"}, attr):
+	case !hasAttr || slices.Contains(Following("workstream", true), attr):
 		return nil
 	}
-	names := slices.Values([]string{"outputs", "artifacts", "status"})
-	diag := failed("Unknown reference", "A workstream has outputs, artifacts and a status, but no %q.%s Write workstream.%s.outputs.NAME for what it wrote to RUNNER_OUTPUT.", attr, suggest.DidYouMean(attr, names), ref.name)
+	diag := failed("Unknown reference", "A workstream has outputs, artifacts and a status, but no %q.%s Write workstream.%s.outputs.NAME for what it wrote to RUNNER_OUTPUT.", attr, suggest.DidYouMean(attr, slices.Values(Following("workstream", true))), ref.name)
 	diag.Subject = hcl.RangeBetween(ref.rng, rng).Ptr()
 	return diag
 }

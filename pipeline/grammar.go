@@ -142,6 +142,19 @@ func texts[T ~string](words ...T) []string {
 	return all
 }
 
+// NamesFiles reports whether the texts in an argument, or in the call of a function, name files; either may be "".
+func NamesFiles(argument, function string) bool {
+	switch argument {
+	case "inputs", "artifacts", "include", "exclude", "scope", "document", "dir", "env_file", "file", "findings", "command":
+		return true
+	}
+	switch function {
+	case "file", "filebase64", "fileexists", "fileset", "filesha256", "templatefile":
+		return true
+	}
+	return false
+}
+
 // Functions returns the functions of the language by their names, for editors.
 func Functions() map[string]function.Function {
 	standard := functions.Standard()
@@ -185,16 +198,22 @@ func (f *File) References() []Reference {
 	return all
 }
 
+// Declares returns the kind of the declarations, as in Symbol, whose names follow the root of a reference, "" if a file declares
+// none.
+func Declares(root string) string {
+	switch rootKinds[root] {
+	case kindVar:
+		return "variable"
+	case kindLocal, kindWorkstream, kindAgent, kindGate, kindService, kindSavepoint, kindSecret:
+		return root
+	default: // no block declares it
+		return ""
+	}
+}
+
 // declaredBy returns a reference to something that a file declares.
 func declaredBy(ref reference) (Reference, bool) {
-	kind := ""
-	switch ref.kind {
-	case kindVar:
-		kind = "variable"
-	case kindLocal, kindWorkstream, kindAgent, kindGate, kindService, kindSavepoint, kindSecret:
-		kind = ref.traversal.RootName()
-	default: // no block declares it
-	}
+	kind := Declares(ref.traversal.RootName())
 	if kind == "" || ref.name == "" || len(ref.traversal) < 2 {
 		return Reference{}, false
 	}

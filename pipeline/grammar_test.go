@@ -105,6 +105,70 @@ func TestWords(t *testing.T) {
 	}
 }
 
+// TestFollowing: something can follow each root of a reference, and the message about what can't follow it names what can.
+func TestFollowing(t *testing.T) {
+	t.Parallel()
+	for root := range rootKinds {
+		if root != "metric" && Declares(root) == "" && len(Following(root, false)) == 0 {
+			t.Errorf("nothing can follow %s", root)
+		}
+	}
+	for reference, want := range map[string][]string{
+		"each.nonsense": Following("each", false), "pipeline.nonsense": Following("pipeline", false), "run.nonsense": Following("run", false), "iteration.nonsense": Following("iteration", false), "issue.nonsense": Following("issue", false),
+		"workstream.first.nonsense": {"outputs", "artifacts", "status"}, "service.db.nonsense": Following("service", true), "gate.asked.nonsense": Following("gate", true),
+	} {
+		f, _ := Parse([]byte(`
+pipeline "PRD-001" {
+  issue { command = ["true"] }
+  service "db" { command = ["true"] }
+  phase "p" {
+    repeat { max = 2 }
+    workstream "first" {
+      command = ["true"]
+      gate "asked" {
+        approval {
+          message = "?"
+          input "x" {}
+        }
+      }
+    }
+    workstream "w" {
+      for_each   = toset(["k"])
+      depends_on = [workstream.first]
+      services   = [service.db]
+      command    = ["echo", `+reference+`]
+    }
+  }
+}
+`), "PRD-001.hcl")
+		_, diags := f.Pipeline(Inputs{Open: true})
+		said := false
+		for _, diag := range diags {
+			about := diag.Subject != nil && strings.Contains(string(diag.Subject.SliceBytes(f.Source())), "nonsense")
+			said = said || about && !slices.ContainsFunc(want, func(name string) bool { return !strings.Contains(diag.Detail, name) })
+		}
+		if len(want) == 0 || !said {
+			t.Errorf("%s: the mistakes do not name %v: %v", reference, want, diags)
+		}
+	}
+}
+
+// TestRoots: agents and savepoints are named where they are chosen, and nowhere else.
+func TestRoots(t *testing.T) {
+	t.Parallel()
+	for argument, want := range map[string]string{"agent": "agent", "savepoints": "savepoint", "command": ""} {
+		got := Roots(argument)
+		for _, root := range []string{"agent", "savepoint"} {
+			if slices.Contains(got, root) != (root == want) {
+				t.Errorf("in %s, a reference can begin with %q", argument, got)
+			}
+		}
+		if !slices.Contains(got, "var") || !slices.IsSorted(got) {
+			t.Errorf("in %s, a reference can begin with %q", argument, got)
+		}
+	}
+}
+
 // TestReferencesOfFile: each reference to a declaration is found, at the place of its name.
 func TestReferencesOfFile(t *testing.T) {
 	t.Parallel()

@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/hashicorp/hcl/v2"
@@ -39,6 +40,49 @@ const kindStatic = kindVar | kindLocal | kindEach | kindPipeline
 var rootKinds = map[string]kinds{
 	"var": kindVar, "local": kindLocal, "each": kindEach, "pipeline": kindPipeline,
 	"workstream": kindWorkstream, "metric": kindMetric, "run": kindRun, "iteration": kindIteration, "issue": kindIssue, "agent": kindAgent, "gate": kindGate, "savepoint": kindSavepoint, "service": kindService, "secret": kindSecret,
+}
+
+// Following returns the names that can follow the beginning of a reference, whatever the file declares: those that follow its
+// root, or, with behindName, those that follow the name of a declaration.
+func Following(root string, behindName bool) []string {
+	if behindName {
+		switch root {
+		case "workstream":
+			return []string{"outputs", "artifacts", "status"}
+		case "service":
+			return []string{"port"}
+		case "gate":
+			return []string{"inputs"}
+		}
+		return nil
+	}
+	switch root {
+	case "each":
+		return []string{"key", "value"}
+	case "pipeline":
+		return []string{"id", "title", "type", "document"}
+	case "run":
+		return []string{"session", "attempt", "resumed"}
+	case "iteration":
+		return []string{"index"}
+	case "issue":
+		return []string{"number", "title", "body", "labels", "assignees"}
+	}
+	return nil
+}
+
+// Roots returns what a reference in an argument can begin with, sorted. Agents and savepoints can be named only where they are
+// chosen.
+func Roots(argument string) []string {
+	only := map[string]string{"agent": "agent", "savepoint": "savepoints"}
+	var roots []string
+	for root := range rootKinds {
+		if only[root] == "" || only[root] == argument {
+			roots = append(roots, root)
+		}
+	}
+	slices.Sort(roots)
+	return roots
 }
 
 // reference is a reference to a value in an expression.

@@ -33,7 +33,11 @@ func collectLate() {
 	}
 	debug.SetGCPercent(untouched)
 	first := new(*byte) // the first collection frees it, and so sets spare
-	runtime.AddCleanup(first, func(percent int) { debug.SetGCPercent(percent) }, spare)
+	runtime.AddCleanup(first, func(percent int) {
+		if before := debug.SetGCPercent(percent); before != untouched && before != untouchedBuild {
+			debug.SetGCPercent(before) // the command has chosen another percentage
+		}
+	}, spare)
 }
 
 // collectForBuild delays the first garbage collection of a build, which calls it before it

@@ -20,13 +20,19 @@ type checks struct {
 	conn   *jsonrpc2.Conn
 	wake   chan struct{} // has an element if something is to be checked
 
-	mu    sync.Mutex
-	due   map[string]bool         // the documents that have changed, by URI
-	fixes map[string][]codeAction // what mends the mistakes that the editor was told last, by URI
+	mu    sync.Mutex      // also held while the editor is told of mistakes, so that it is told in order
+	due   map[string]bool // the documents that have changed, by URI
+	fixes map[string]fixes
+}
+
+// fixes are what mends the mistakes that the editor was told last of a document.
+type fixes struct {
+	of      *source
+	actions []codeAction
 }
 
 func newChecks(s *server, conn *jsonrpc2.Conn) *checks {
-	return &checks{server: s, conn: conn, wake: make(chan struct{}, 1), due: map[string]bool{}, fixes: map[string][]codeAction{}}
+	return &checks{server: s, conn: conn, wake: make(chan struct{}, 1), due: map[string]bool{}, fixes: map[string]fixes{}}
 }
 
 // pauseOfAuthor is how long a document must stay as it is before it is checked.
@@ -47,8 +53,8 @@ func (c *checks) ask(uri string) {
 func (c *checks) forget(uri string) {
 	c.mu.Lock()
 	delete(c.due, uri)
+	defer c.mu.Unlock()
 	delete(c.fixes, uri)
-	c.mu.Unlock()
 	_ = c.conn.Notify(context.Background(), "textDocument/publishDiagnostics", publishDiagnosticsParams{URI: uri, Diagnostics: []diagnostic{}})
 }
 
@@ -77,20 +83,22 @@ func (c *checks) run(ctx context.Context) {
 	}
 }
 
-// check finds the mistakes of a document, and tells the editor.
+// check finds the mistakes of a document, and tells the editor, unless the document was edited or closed meanwhile.
 func (c *checks) check(ctx context.Context, d *document) {
-	told := []diagnostic{}
-	var fixes []codeAction
+	told, mending := []diagnostic{}, fixes{of: d.source}
 	for _, diag := range c.server.mistakes(d) {
 		shown := shownDiagnostic(d, diag)
 		told = append(told, shown)
 		if fix, ok := fixOf(d, diag, shown); ok {
-			fixes = append(fixes, fix)
+			mending.actions = append(mending.actions, fix)
 		}
 	}
 	c.mu.Lock()
-	c.fixes[d.uri] = fixes
-	c.mu.Unlock()
+	defer c.mu.Unlock()
+	if !c.server.isCurrent(d.uri, d.source) {
+		return
+	}
+	c.fixes[d.uri] = mending
 	_ = c.conn.Notify(ctx, "textDocument/publishDiagnostics", publishDiagnosticsParams{URI: d.uri, Version: d.version, Diagnostics: told})
 }
 
@@ -168,8 +176,11 @@ func (s *server) codeActions(p codeActionParams) ([]codeAction, error) {
 	c := s.checks
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	actions := []codeAction{}
-	for _, fix := range c.fixes[p.TextDocument.URI] {
+	actions, known := []codeAction{}, c.fixes[p.TextDocument.URI]
+	if !s.isCurrent(p.TextDocument.URI, known.of) { // the places were others before the last edit
+		return actions, nil
+	}
+	for _, fix := range known.actions {
 		if r := fix.Diagnostics[0].Range; !before(r.End, p.Range.Start) && !before(p.Range.End, r.Start) {
 			actions = append(actions, fix)
 		}

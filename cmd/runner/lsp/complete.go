@@ -109,15 +109,10 @@ func (l *completions) given() map[string]bool {
 // expression adds what an expression can begin with.
 func (l *completions) expression() {
 	m := l.server.manual()
-	for root, said := range m.references {
+	for _, root := range pipeline.Roots(l.cursor.argument) {
 		item := completionItem{Label: root, Kind: kindVariable, Detail: "reference", SortText: "0" + root}
-		item.describe(said)
+		item.describe(m.references[root])
 		l.add(item, root)
-	}
-	for _, root := range []string{"agent", "savepoint"} {
-		if l.cursor.argument == root || l.cursor.argument == root+"s" {
-			l.add(completionItem{Label: root, Kind: kindVariable, Detail: "reference", SortText: "0" + root}, root)
-		}
 	}
 	functions := pipeline.Functions()
 	for _, name := range slices.Sorted(maps.Keys(functions)) {
@@ -133,25 +128,15 @@ func (l *completions) expression() {
 // following adds what can follow the dots of a reference.
 func (l *completions) following() error {
 	root, deep := l.cursor.path[0], len(l.cursor.path)
-	fixed := map[string][]string{
-		"each": {"key", "value"}, "pipeline": {"id", "title", "type", "document"}, "issue": {"number", "title", "body", "labels", "assignees"},
-		"run": {"session", "attempt", "resumed"}, "iteration": {"index"},
+	if deep > 2 {
+		return nil
 	}
-	files, err := l.server.family(l.document)
-	var names []string
-	switch {
-	case deep == 1 && fixed[root] != nil:
-		names = fixed[root]
-	case deep == 1 && root == "var":
-		names = declared(files, "variable")
-	case deep == 1 && slices.Contains([]string{"local", "workstream", "gate", "agent", "service", "savepoint", "secret"}, root):
-		names = declared(files, root)
-	case deep == 2 && root == "workstream":
-		names = []string{"artifacts", "outputs", "status"}
-	case deep == 2 && root == "service":
-		names = []string{"port"}
-	case deep == 2 && root == "gate":
-		names = []string{"inputs"}
+	names := pipeline.Following(root, deep == 2)
+	var err error
+	if kind := pipeline.Declares(root); kind != "" && deep == 1 {
+		var files []*source
+		files, err = l.server.family(l.document)
+		names = declared(files, kind)
 	}
 	for _, name := range names {
 		l.add(completionItem{Label: name, Kind: kindField, Detail: strings.Join(l.cursor.path, ".") + "." + name}, name)
@@ -166,7 +151,7 @@ func (l *completions) texts() error {
 	for _, word := range words {
 		l.add(completionItem{Label: word, Kind: kindValue}, word)
 	}
-	if known || !l.namesFiles() {
+	if known || !pipeline.NamesFiles(c.argument, c.call) {
 		return nil
 	}
 	w, err := l.server.workspaceOf(l.document)
@@ -189,10 +174,4 @@ func (l *completions) texts() error {
 		l.add(item, dir+e.Name())
 	}
 	return nil
-}
-
-// namesFiles reports whether a text at the cursor names files.
-func (l *completions) namesFiles() bool {
-	return slices.Contains([]string{"inputs", "artifacts", "include", "exclude", "scope", "document", "dir", "env_file", "file", "findings", "command"}, l.cursor.argument) ||
-		slices.Contains([]string{"file", "filebase64", "fileexists", "fileset", "filesha256", "templatefile"}, l.cursor.call)
 }

@@ -24,15 +24,16 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // editor is the other end of a connection to a server.
 type editor struct {
-	t    *testing.T
-	dir  string
-	conn *jsonrpc2.Conn
-	told chan publishDiagnosticsParams
-	end  func() error
+	t       testing.TB
+	dir     string
+	conn    *jsonrpc2.Conn
+	told    chan publishDiagnosticsParams
+	watched chan string // the files that the server asks about
+	end     func() error
 }
 
 // newEditor starts a server for a directory with some files.
-func newEditor(t *testing.T, files map[string]string) *editor {
+func newEditor(t testing.TB, files map[string]string) *editor {
 	t.Helper()
 	dir := t.TempDir()
 	for name, content := range files {
@@ -51,9 +52,13 @@ func newEditor(t *testing.T, files map[string]string) *editor {
 	env.Stdin, env.Stdout = toServer, show.NewScreen(fromServer)
 	ended := make(chan error, 1)
 	go func() { ended <- serve(context.Background(), env) }()
-	e := &editor{t: t, dir: dir, told: make(chan publishDiagnosticsParams, 100)}
+	e := &editor{t: t, dir: dir, told: make(chan publishDiagnosticsParams, 100), watched: make(chan string, 1)}
 	stream := jsonrpc2.NewBufferedStream(pipes{toEditor, fromEditor}, jsonrpc2.VSCodeObjectCodec{})
 	e.conn = jsonrpc2.NewConn(context.Background(), stream, jsonrpc2.HandlerWithError(func(_ context.Context, _ *jsonrpc2.Conn, req *jsonrpc2.Request) (any, error) {
+		if req.Method == "client/registerCapability" {
+			e.watched <- string(*req.Params)
+			return nil, nil
+		}
 		var p publishDiagnosticsParams
 		if err := json.Unmarshal(*req.Params, &p); err == nil && req.Method == "textDocument/publishDiagnostics" {
 			e.told <- p
@@ -72,10 +77,17 @@ func newEditor(t *testing.T, files map[string]string) *editor {
 	}
 	var params initializeParams
 	params.Capabilities.TextDocument.Completion.CompletionItem.SnippetSupport = true
+	params.Capabilities.Workspace.DidChangeWatchedFiles.DynamicRegistration = true
 	var result initializeResult
 	e.call("initialize", params, &result)
 	if !result.Capabilities.HoverProvider || result.ServerInfo.Name != "runner" {
 		t.Fatalf("the server says of itself %+v", result)
+	}
+	if err := e.conn.Notify(context.Background(), "initialized", struct{}{}); err != nil {
+		t.Fatal(err)
+	}
+	if asked := <-e.watched; !strings.Contains(asked, "**/*.hcl") {
+		t.Fatalf("the server asks for %s", asked)
 	}
 	return e
 }
@@ -386,6 +398,51 @@ func TestMistakes(t *testing.T) {
 	}
 	if got := e.mistakes("PRD-002.hcl"); len(got) != 0 {
 		t.Errorf("told %+v of a file that includes one whose edit is given up", got)
+	}
+	// So does an edit by another program, which the editor says.
+	if err := os.WriteFile(filepath.Join(e.dir, "common/gates.hcl"), []byte("gate \"vat\" { command = [\"x\"] }\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := e.conn.Notify(context.Background(), "workspace/didChangeWatchedFiles", map[string]any{"changes": []any{}}); err != nil {
+		t.Fatal(err)
+	}
+	if got := e.mistakes("PRD-002.hcl"); len(got) != 1 {
+		t.Errorf("told %+v of a file that includes one that has changed", got)
+	}
+}
+
+// TestOldAnswers: once a document is edited, what mended its mistakes is not offered any more, and a document that is closed
+// is not spoken of again.
+func TestOldAnswers(t *testing.T) {
+	t.Parallel()
+	e := newEditor(t, nil)
+	defer e.end() //nolint:errcheck // others check the end
+	const mistaken = "pipeline \"PRD-001\" {\n  titel = \"x\"\n  phase \"p\" {\n    workstream \"w\" { command = [\"x\"] }\n  }\n}\n"
+	if got := e.open("PRD-001.hcl", mistaken); len(got) != 1 {
+		t.Fatalf("told %+v", got)
+	}
+	ask := codeActionParams{textDocument{e.uri("PRD-001.hcl")}, textRange{position{0, 0}, position{9, 0}}}
+	var actions []codeAction
+	if e.call("textDocument/codeAction", ask, &actions); len(actions) != 1 {
+		t.Errorf("offered are %+v", actions)
+	}
+	e.edit("PRD-001.hcl", position{0, 0}, position{0, 0}, "# a comment\n")
+	if e.call("textDocument/codeAction", ask, &actions); len(actions) != 0 {
+		t.Errorf("offered are %+v, at places of an earlier content", actions)
+	}
+	if err := e.conn.Notify(context.Background(), "textDocument/didClose", documentParams{textDocument{e.uri("PRD-001.hcl")}}); err != nil {
+		t.Fatal(err)
+	}
+	if got := e.mistakes("PRD-001.hcl"); len(got) != 0 {
+		t.Errorf("told %+v of a file that is closed", got)
+	}
+	var next didOpenParams
+	next.TextDocument.URI, next.TextDocument.Text = e.uri("PRD-002.hcl"), strings.Replace(mistaken, "001", "002", 1)
+	if err := e.conn.Notify(context.Background(), "textDocument/didOpen", next); err != nil {
+		t.Fatal(err)
+	}
+	if p := <-e.told; p.URI != e.uri("PRD-002.hcl") || len(p.Diagnostics) != 1 {
+		t.Errorf("told %+v after a file was closed and another one opened", p)
 	}
 }
 

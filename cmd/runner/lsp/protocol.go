@@ -31,7 +31,28 @@ type initializeParams struct {
 				} `json:"completionItem"`
 			} `json:"completion"`
 		} `json:"textDocument"`
+		Workspace struct {
+			DidChangeWatchedFiles struct {
+				DynamicRegistration bool `json:"dynamicRegistration"`
+			} `json:"didChangeWatchedFiles"`
+		} `json:"workspace"`
 	} `json:"capabilities"`
+}
+
+type registrationParams struct {
+	Registrations []registration `json:"registrations"`
+}
+
+type registration struct {
+	ID              string `json:"id"`
+	Method          string `json:"method"`
+	RegisterOptions struct {
+		Watchers []fileWatcher `json:"watchers"`
+	} `json:"registerOptions"`
+}
+
+type fileWatcher struct {
+	GlobPattern string `json:"globPattern"`
 }
 
 type initializeResult struct {

@@ -3,15 +3,18 @@ package lsp
 import (
 	"context"
 	"encoding/json"
+	"maps"
+	"slices"
 	"strings"
 	"sync"
 
 	"github.com/sourcegraph/jsonrpc2"
 
 	"prdrunner/cmd/runner/cli"
+	"prdrunner/cmd/runner/config"
 )
 
-// server answers requests one after the other. Mistakes are looked for beside that.
+// server answers requests one after the other. It looks for mistakes in another goroutine meanwhile.
 type server struct {
 	env *cli.Environment
 
@@ -20,6 +23,7 @@ type server struct {
 	shutDown  bool
 	broken    error // what the editor sent that is no message
 	snippets  bool  // the editor takes completions with places to fill in
+	watches   bool  // the editor can say when files change
 
 	manual func() *manual // made at first use
 	begun  chan struct{}  // closed by begin: before that, no request is answered
@@ -57,11 +61,17 @@ func (s *server) begin(ctx context.Context, conn *jsonrpc2.Conn) {
 func (s *server) wait() { s.all.Wait() }
 
 // handle answers a request.
-func (s *server) handle(_ context.Context, _ *jsonrpc2.Conn, req *jsonrpc2.Request) (any, error) {
+func (s *server) handle(ctx context.Context, conn *jsonrpc2.Conn, req *jsonrpc2.Request) (any, error) {
 	<-s.begun
 	switch req.Method {
 	case "initialize":
 		return answer(req, s.initialize)
+	case "initialized":
+		s.watchFiles(ctx, conn)
+		return nil, nil
+	case "workspace/didChangeWatchedFiles":
+		s.checkAll()
+		return nil, nil
 	case "shutdown":
 		s.mu.Lock()
 		defer s.mu.Unlock()
@@ -133,6 +143,12 @@ func (s *server) document(uri string) *document {
 	return s.documents[uri]
 }
 
+// isCurrent reports whether a document is open and still has a content.
+func (s *server) isCurrent(uri string, content *source) bool {
+	d := s.document(uri)
+	return d != nil && d.source == content
+}
+
 // documentAt returns the open document of a file, nil if it is not open.
 func (s *server) documentAt(path string) *document {
 	s.mu.Lock()
@@ -149,6 +165,7 @@ func (s *server) initialize(p initializeParams) (initializeResult, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.snippets = p.Capabilities.TextDocument.Completion.CompletionItem.SnippetSupport
+	s.watches = p.Capabilities.Workspace.DidChangeWatchedFiles.DynamicRegistration
 	var r initializeResult
 	r.ServerInfo.Name, r.ServerInfo.Version = "runner", s.env.Version
 	r.Capabilities = capabilities{
@@ -159,6 +176,33 @@ func (s *server) initialize(p initializeParams) (initializeResult, error) {
 		CodeActionProvider: codeActionOptions{CodeActionKinds: []string{"quickfix"}},
 	}
 	return r, nil
+}
+
+// watchFiles asks the editor to say when a pipeline or the configuration changes on disk: another program may do that, such as
+// git.
+func (s *server) watchFiles(ctx context.Context, conn *jsonrpc2.Conn) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.watches {
+		return
+	}
+	var p registrationParams
+	r := registration{ID: "files", Method: "workspace/didChangeWatchedFiles"}
+	for _, pattern := range []string{"**/*" + config.PipelineExtension, "**/runner{" + strings.Join(config.Extensions(), ",") + "}"} {
+		r.RegisterOptions.Watchers = append(r.RegisterOptions.Watchers, fileWatcher{pattern})
+	}
+	p.Registrations = append(p.Registrations, r)
+	s.all.Go(func() { _ = conn.Call(ctx, "client/registerCapability", p, nil) }) // without it, mistakes follow the next edit
+}
+
+// checkAll looks for the mistakes of all open documents anew.
+func (s *server) checkAll() {
+	s.mu.Lock()
+	all := slices.Collect(maps.Keys(s.documents))
+	s.mu.Unlock()
+	for _, uri := range all {
+		s.checks.ask(uri)
+	}
 }
 
 // keep makes a document the one that is open.
