@@ -138,6 +138,7 @@ func (o initOptions) project(ctx context.Context, env *cli.Environment) ([]scaff
 	if len(o.templates) > 0 {
 		return o.chosen(found)
 	}
+	found = slices.DeleteFunc(found, func(f scaffold.Found) bool { return f.Covered })
 	person := env.Terminal()
 	if len(found) == 0 || person == nil {
 		return found, nil

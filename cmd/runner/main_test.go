@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"io/fs"
 	"os"
@@ -52,6 +53,9 @@ func TestScripts(t *testing.T) {
 			env.Setenv("EXAMPLES", examples)
 			// GORACE can shorten the second that a command with the race detector sleeps at its end.
 			env.Setenv("GORACE", os.Getenv("GORACE"))
+			if dir, err := os.UserCacheDir(); err == nil { // without it, a script that runs go compiles the standard library
+				env.Setenv("GOCACHE", cmp.Or(os.Getenv("GOCACHE"), filepath.Join(dir, "go-build")))
+			}
 			return os.MkdirAll(env.WorkDir+"/home", 0o755)
 		},
 	})

@@ -436,6 +436,23 @@ func TestAbandonPrompt(t *testing.T) {
 	}
 }
 
+// TestInitAsks: on a terminal, init writes a pipeline for a project only if the user agrees. Otherwise it writes the example.
+func TestInitAsks(t *testing.T) {
+	t.Parallel()
+	for answer, want := range map[string]string{"y\n": "for make (Makefile)", "n\n": "an example that explains the language"} {
+		dir := t.TempDir()
+		if err := os.WriteFile(filepath.Join(dir, "Makefile"), []byte("all:\n\ttrue\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		s := atTerminal(t, dir, "init", "PRD-001")
+		s.expect("Write a pipeline for make (Makefile)? Without it, Runner writes an example that explains the language.")
+		s.send(answer)
+		s.expect("wrote PRD-001.hcl, " + want)
+		s.exits(0)
+		run(t, dir, 0, "validate", "PRD-001")
+	}
+}
+
 // TestOnePromptAtATime: while an approval is asked, another one that is due waits, and the answer is
 // for the one that was asked.
 func TestOnePromptAtATime(t *testing.T) {

@@ -1,7 +1,9 @@
 package scaffold
 
 import (
+	"cmp"
 	"encoding/json"
+	"fmt"
 	"io/fs"
 	"regexp"
 	"slices"
@@ -12,21 +14,22 @@ func findGo(p project) (string, []phase) {
 	if !p.has("go.mod") {
 		return "", nil
 	}
-	sources := []string{"go.mod", "go.sum", "**/*.go"}
-	if !p.has("go.sum") {
-		sources = []string{"go.mod", "**/*.go"}
-	}
+	sources := p.reading() // not only *.go: programs embed other files, and tests read them
 	phases := []phase{
 		{name: "check", comment: "What takes seconds comes first.", steps: []step{
-			runs("go-vet", "Mistakes that the compiler lets pass.", []string{"go", "vet", "./..."}, reads(sources...), pure()),
+			runs("go-vet", "Mistakes that the compiler lets pass. Leave out what Go does not read, such as \"!docs\".", []string{"go", "vet", "./..."}, reads(sources...), pure()),
 		}},
-		{name: "test", comment: "Tests, with the files that they read.", steps: []step{
-			runs("go-test", "All packages.", []string{"go", "test", "./..."}, reads(append(sources, "**/testdata/**")...), pure()),
+		{name: "test", comment: "Tests.", steps: []step{
+			runs("go-test", "All packages.", []string{"go", "test", "./..."}, reads(sources...), pure()),
 		}},
 	}
 	if p.hasGoMain() {
+		dir := "bin"
+		if !p.isMade(dir) {
+			dir = "dist"
+		}
 		phases = append(phases, phase{name: "build", comment: "The programs.", steps: []step{
-			runs("go-build", "Each main package becomes a program in bin.", []string{"go", "build", "-o", "bin/", "./..."}, reads(sources...), makes("bin/*"), pure()),
+			runs("go-build", "Each main package becomes a program in "+dir+".", []string{"go", "build", "-o", dir + "/", "./..."}, reads(sources...), makes(dir+"/*"), pure()),
 		}})
 	}
 	return "go.mod", phases
@@ -47,10 +50,7 @@ func findRust(p project) (string, []phase) {
 	if !p.has("Cargo.toml") {
 		return "", nil
 	}
-	sources := []string{"Cargo.toml", "Cargo.lock", "**/*.rs", "**/Cargo.toml", "!target"}
-	if !p.has("Cargo.lock") {
-		sources = slices.DeleteFunc(sources, func(s string) bool { return s == "Cargo.lock" })
-	}
+	sources := p.reading()
 	return "Cargo.toml", []phase{
 		{name: "check", comment: "What takes seconds comes first.", steps: []step{
 			runs("cargo-check", "Does it compile?", []string{"cargo", "check", "--all-targets"}, reads(sources...)),
@@ -62,24 +62,29 @@ func findRust(p project) (string, []phase) {
 }
 
 func findJava(p project) (string, []phase) {
-	sources := []string{"src/**"}
-	switch gradle := p.first("build.gradle*"); {
+	gradle := p.first("build.gradle*")
+	switch settings := p.first("settings.gradle*"); {
 	case p.has("pom.xml"):
 		command := "mvn"
 		if p.has("mvnw") {
 			command = "./mvnw"
 		}
-		return "pom.xml", []phase{{name: "test", comment: "Compile, test and pack.", steps: []step{
-			runs("maven", "What it makes is in target.", []string{command, "-B", "verify"}, reads(append([]string{"pom.xml"}, sources...)...), makes("target/*.jar")),
-		}}}
-	case gradle != "":
+		s := runs("maven", "What it makes is in target.", []string{command, "-B", "verify"}, reads(append(p.reading(), "!*/target/**")...))
+		if pom := p.read("pom.xml"); !strings.Contains(pom, "<modules>") && !strings.Contains(pom, "<packaging>") {
+			s.arguments = append(s.arguments, makes("target/*.jar"))
+		}
+		return "pom.xml", []phase{{name: "test", comment: "Compile, test and pack.", steps: []step{s}}}
+	case gradle != "" || settings != "":
 		command := "gradle"
 		if p.has("gradlew") {
 			command = "./gradlew"
 		}
-		return gradle, []phase{{name: "test", comment: "Compile, test and pack.", steps: []step{
-			runs("gradle", "What it makes is in build.", []string{command, "--console=plain", "build"}, reads(append([]string{gradle}, sources...)...), makes("build/libs/*.jar")),
-		}}}
+		s := runs("gradle", "What it makes is in build.", []string{command, "--console=plain", "build"}, reads(append(p.reading(), "!*/build/**")...))
+		makesJar := regexp.MustCompile(`(?m)(id[ (]+|apply plugin: )['"](java|java-library|application|org\.jetbrains\.kotlin\.jvm)['"]|kotlin\("jvm"\)|^\s*(java|application|` + "`java-library`" + `)\s*$`)
+		if makesJar.MatchString(p.read(gradle)) && !strings.Contains(p.read(settings), "include") {
+			s.arguments = append(s.arguments, makes("build/libs/*.jar"))
+		}
+		return cmp.Or(gradle, settings), []phase{{name: "test", comment: "Compile, test and pack.", steps: []step{s}}}
 	}
 	return "", nil
 }
@@ -89,7 +94,6 @@ type nodePackage struct {
 	Scripts      map[string]string          `json:"scripts"`
 	Dependencies map[string]json.RawMessage `json:"dependencies"`
 	Development  map[string]json.RawMessage `json:"devDependencies"`
-	Workspaces   json.RawMessage            `json:"workspaces"`
 }
 
 func (p project) nodePackage(file string) nodePackage {
@@ -119,34 +123,41 @@ func findNode(p project) (string, []phase) {
 	program, install, lock := p.nodeManager()
 	var phases []phase
 	if len(n.Dependencies)+len(n.Development) > 0 {
-		files := []string{"package.json"}
-		if lock != "" {
-			files = append(files, lock)
-		}
-		phases = append(phases, phase{name: "install", comment: "In CI, run this before \"runner build\": node_modules is not kept with the state.", steps: []step{
-			runs("packages", "The packages of the lock file.", install, reads(files...)),
-		}})
+		phases = append(phases, installs(install, lock))
 	}
-	sources := []string{"**", "!node_modules", "!dist", "!build", "!out", "!.*", "!*.hcl"}
-	test := []step{}
+	sources := p.reading()
 	for _, s := range []struct{ script, phase, comment string }{
 		{"lint", "check", "Style, and mistakes."}, {"typecheck", "check", "Types."}, {"test", "test", "Tests."}, {"build", "build", "What is published."},
 	} {
 		if n.Scripts[s.script] == "" || s.script == "test" && strings.Contains(n.Scripts[s.script], "no test specified") {
 			continue
 		}
-		phases = append(phases, phase{name: s.phase, comment: nodePhase(s.phase), steps: []step{
+		phases = append(phases, phase{name: s.phase, comment: phaseComment(s.phase), steps: []step{
 			runs("node-"+s.script, s.comment, []string{program, "run", s.script}, reads(sources...)),
 		}})
 	}
 	if len(phases) == 0 {
-		test = append(test, runs("syntax", "package.json has no scripts yet: see that it can be read.", []string{"node", "-e", "require('./package.json')"}, reads("package.json"), pure()))
-		phases = append(phases, phase{name: "check", comment: "What takes seconds comes first.", steps: test})
+		phases = append(phases, phase{name: "check", comment: phaseComment("check"), steps: []step{
+			runs("syntax", "package.json has no scripts yet: see that it can be read.", []string{"node", "-e", "require('./package.json')"}, reads("package.json"), pure()),
+		}})
 	}
 	return "package.json", mergePhases(phases)
 }
 
-func nodePhase(name string) string {
+// installs returns the phase that installs packages. more are further files on which they depend.
+func installs(command []string, lock string, more ...string) phase {
+	files := append([]string{"package.json"}, more...)
+	if lock != "" {
+		files = append(files, lock)
+	}
+	return phase{
+		name: "install", comment: "The packages that others have written.",
+		steps: []step{runs("packages", fmt.Sprintf("Runner does not keep node_modules. A CI machine that goes on without it needs %q before \"runner build\".", strings.Join(command, " ")), command, reads(files...))},
+	}
+}
+
+// phaseComment says what the steps of a phase are for.
+func phaseComment(name string) string {
 	switch name {
 	case "check":
 		return "What takes seconds comes first."
@@ -169,16 +180,16 @@ func findPython(p project) (string, []phase) {
 	if file == "" {
 		return "", nil
 	}
-	sources := []string{file, "**/*.py", "!.venv", "!venv"}
+	sources := p.reading()
 	phases := []phase{{name: "check", comment: "What takes seconds comes first.", steps: []step{
 		runs("compile", "Syntax of all files.", []string{"python3", "-m", "compileall", "-q", "-x", `(^|/)\.?venv/`, "."}, reads(sources...)),
 	}}}
 	switch {
-	case p.usesPytest():
+	case p.usesPytest() && p.hasBelow("test_*.py", "*_test.py"): // pytest fails if it finds no test
 		phases = append(phases, phase{name: "test", comment: "Tests. pytest must be installed.", steps: []step{
 			runs("pytest", "All tests.", []string{"python3", "-m", "pytest", "-q"}, reads(sources...)),
 		}})
-	case p.has("tests/test*.py") || p.has("test*.py") || p.has("test/test*.py"):
+	case strings.Contains(p.read(p.first(p.testDir()+"/test*.py")), "unittest"): // it finds no other tests, and fails then
 		phases = append(phases, phase{name: "test", comment: "Tests.", steps: []step{
 			runs("unittest", "All tests.", []string{"python3", "-m", "unittest", "discover", "-s", p.testDir()}, reads(sources...)),
 		}})

@@ -12,6 +12,8 @@ package scaffold
 import (
 	"fmt"
 	"io/fs"
+	"path"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -26,28 +28,31 @@ type Kind struct {
 	Name  string // what --template is given
 	Title string // for people, such as Go
 	find  func(p project) (found string, phases []phase)
+	// covers returns the names of other kinds whose work is done with this one; nil: there are none.
+	covers func(p project) []string
 }
 
 // Kinds returns the kinds of project that are known, in the order in which their work is done.
 func Kinds() []Kind {
 	return []Kind{
-		{"monorepo", "packages of a monorepo", findMonorepo},
-		{"go", "Go", findGo},
-		{"rust", "Rust", findRust},
-		{"java", "Java", findJava},
-		{"node", "Node.js", findNode},
-		{"python", "Python", findPython},
-		{"make", "make", findMake},
-		{"terraform", "Terraform", findTerraform},
-		{"docker", "Docker", findDocker},
+		{"monorepo", "packages of a monorepo", findMonorepo, monorepoCovers},
+		{"go", "Go", findGo, nil},
+		{"rust", "Rust", findRust, nil},
+		{"java", "Java", findJava, nil},
+		{"node", "Node.js", findNode, nil},
+		{"python", "Python", findPython, nil},
+		{"make", "make", findMake, nil},
+		{"terraform", "Terraform", findTerraform, nil},
+		{"docker", "Docker", findDocker, nil},
 	}
 }
 
 // Found is a kind that a project is of.
 type Found struct {
 	Kind
-	File   string // by which it was recognised
-	phases []phase
+	File    string // by which it was recognised
+	Covered bool   // another kind that was found does its work, too
+	phases  []phase
 }
 
 // phase is a stage of the work. Phases of the same name become one.
@@ -70,22 +75,63 @@ type argument struct{ name, value string }
 // project gives access to the files of a project.
 type project struct{ files fs.FS }
 
-// Find returns the kinds that a project is of. If a kind covers another one, as a monorepo covers the language of its packages,
-// only the first is returned.
+// Find returns the kinds that a project is of.
 func Find(files fs.FS) []Found {
 	var all []Found
+	var covered []string
+	p := project{files}
 	for _, k := range Kinds() {
-		file, phases := k.find(project{files})
+		file, phases := k.find(p)
 		if file == "" {
 			continue
 		}
-		covered := func(other Found) bool { return other.File == file }
-		if slices.ContainsFunc(all, covered) || k.Name == "make" && len(all) > 0 { // what make does is often the same again
-			continue
+		if k.covers != nil {
+			covered = append(covered, k.covers(p)...)
 		}
-		all = append(all, Found{k, file, phases})
+		others := slices.ContainsFunc(all, func(f Found) bool { return !f.Covered })
+		all = append(all, Found{k, file, slices.Contains(covered, k.Name) || k.Name == "make" && others, phases}) // what make does is often the same again
 	}
 	return all
+}
+
+// mostEntries bounds how many files and directories are looked at in search of one.
+const mostEntries = 20_000
+
+// hasBelow reports whether there is a file, at any depth, whose name one of some patterns matches. It does not look into
+// directories that hold the code of others.
+func (p project) hasBelow(patterns ...string) bool {
+	found, left := false, mostEntries
+	_ = fs.WalkDir(p.files, ".", func(name string, e fs.DirEntry, err error) error { // what can't be read holds nothing
+		left--
+		switch base := path.Base(name); {
+		case found || left == 0:
+			return fs.SkipAll
+		case err != nil, e.IsDir() && name != "." && (base[0] == '.' || slices.Contains([]string{"node_modules", "vendor", "venv", "target"}, base)):
+			return fs.SkipDir
+		default:
+			found = !e.IsDir() && slices.ContainsFunc(patterns, func(pattern string) bool { match, _ := path.Match(pattern, base); return match })
+		}
+		return nil
+	})
+	return found
+}
+
+// reading returns the globs of all files that a step may read. They leave out what programs write themselves: hidden
+// directories, packages, and directories that are usually made. One of these that is there already may hold sources, unless git
+// ignores it.
+func (p project) reading() []string {
+	globs := []string{"**", "!*.hcl", "!**/.*/**", "!**/node_modules/**", "!**/__pycache__/**"}
+	for _, dir := range []string{"bin", "dist", "build", "out", "target", "coverage", "venv"} {
+		if p.isMade(dir) {
+			globs = append(globs, "!"+dir+"/**")
+		}
+	}
+	return globs
+}
+
+// isMade reports whether a directory is or will be one that programs write.
+func (p project) isMade(dir string) bool {
+	return !p.has(dir) || regexp.MustCompile(`(?m)^(\*\*)?/?`+dir+`/?\s*$`).MatchString(p.read(".gitignore"))
 }
 
 // has reports whether there is a file that a pattern of package path matches.
@@ -124,6 +170,14 @@ func list(texts ...string) string {
 // runs returns a step with a command.
 func runs(name, comment string, command []string, more ...argument) step {
 	return step{name: name, comment: comment, arguments: append([]argument{{"command", list(command...)}}, more...)}
+}
+
+// script returns the argument script.
+func script(text string) argument {
+	if strings.Contains(text, "\n") {
+		return argument{"script", "<<-EOT\n" + text + "\nEOT"}
+	}
+	return argument{"script", quoted(text)}
 }
 
 // reads returns the argument inputs.

@@ -1,11 +1,13 @@
 package scaffold
 
 import (
+	"cmp"
 	"fmt"
 	"io/fs"
 	"path"
 	"regexp"
 	"slices"
+	"strings"
 )
 
 func findMake(p project) (string, []phase) {
@@ -25,8 +27,8 @@ func findMake(p project) (string, []phase) {
 	var phases []phase
 	for _, s := range []struct{ target, phase string }{{"lint", "check"}, {"check", "check"}, {"test", "test"}, {"build", "build"}, {"all", "build"}} {
 		if slices.Contains(targets, s.target) && (s.target != "all" || !slices.Contains(targets, "build")) {
-			phases = append(phases, phase{name: s.phase, comment: nodePhase(s.phase), steps: []step{
-				runs("make-"+s.target, "Name its inputs, so that it runs only when they change.", []string{"make", s.target}, reads("**", "!*.hcl", "!.*")),
+			phases = append(phases, phase{name: s.phase, comment: phaseComment(s.phase), steps: []step{
+				runs("make-"+s.target, "Name its inputs, so that it runs only when they change.", []string{"make", s.target}, reads(p.reading()...)),
 			}})
 		}
 	}
@@ -36,7 +38,7 @@ func findMake(p project) (string, []phase) {
 			command = append(command, targets[0])
 		}
 		phases = []phase{{name: "build", comment: "The first target of the Makefile.", steps: []step{
-			runs("make", "Name its inputs, so that it runs only when they change.", command, reads("**", "!*.hcl", "!.*")),
+			runs("make", "Name its inputs, so that it runs only when they change.", command, reads(p.reading()...)),
 		}}}
 	}
 	return file, mergePhases(phases)
@@ -54,7 +56,7 @@ func findTerraform(p project) (string, []phase) {
 		return "", nil
 	}
 	in := argument{"dir", quoted(dir)}
-	sources := reads(path.Join(dir, "*.tf"))
+	sources := reads(append([]string{path.Join(dir, "**/*.tf"), "!**/.terraform"}, p.modulesOutside(dir)...)...)
 	initialised := step{name: "terraform-init", comment: "The providers, without the state.", arguments: []argument{
 		{"command", list("terraform", "init", "-backend=false", "-input=false")}, in, sources,
 	}}
@@ -64,47 +66,152 @@ func findTerraform(p project) (string, []phase) {
 	return file, []phase{{name: "infrastructure", comment: "The infrastructure is checked, and not changed.", steps: []step{initialised, valid}}}
 }
 
+// modulesOutside returns globs of the local modules that Terraform files refer to and that are not below their directory.
+func (p project) modulesOutside(dir string) []string {
+	var globs []string
+	files, _ := fs.Glob(p.files, path.Join(dir, "*.tf"))
+	for _, file := range files {
+		for _, found := range regexp.MustCompile(`(?m)^\s*source\s*=\s*"(\.\./[^"]+)"`).FindAllStringSubmatch(p.read(file), -1) {
+			glob := path.Join(dir, found[1], "**/*.tf")
+			if fs.ValidPath(path.Dir(path.Dir(glob))) && !slices.Contains(globs, glob) {
+				globs = append(globs, glob)
+			}
+		}
+	}
+	return globs
+}
+
 func findDocker(p project) (string, []phase) {
 	if !p.has("Dockerfile") {
 		return "", nil
 	}
-	script := "docker build -t \"$IMAGE\" .\necho \"image=$IMAGE\" >> \"$RUNNER_OUTPUT\""
 	image := step{name: "docker-image", comment: "Others find its name in workstream.docker-image.outputs.image.", arguments: []argument{
-		{"script", "<<-EOT\n" + script + "\nEOT"}, {"env", `{ IMAGE = "app:dev" }`}, reads("**", "!*.hcl", "!.*"),
+		script("docker build -t \"$IMAGE\" .\necho \"image=$IMAGE\" >> \"$RUNNER_OUTPUT\""), {"env", `{ IMAGE = "app:dev" }`}, reads(p.reading()...),
 	}}
 	return "Dockerfile", []phase{{name: "image", comment: "The image.", steps: []step{image}}}
 }
 
+// language is how the packages of a monorepo that have a file are tested, each in its own directory.
+type language struct {
+	kind    string // the kind of project with that file at the top
+	marker  string // the file
+	command string
+	shared  []string // files at the top that count for all packages, if they are there
+	// whole returns the file at the top that makes the packages a whole, "" if there is none.
+	whole func(p project) string
+}
+
+func languages() []language {
+	return []language{
+		{"go", "go.mod", "go vet ./... && go test ./...", []string{"go.work", "go.work.sum"}, func(p project) string { return p.first("go.work") }},
+		{"node", "package.json", "npm test --if-present", []string{"package.json", "package-lock.json", "pnpm-lock.yaml", "yarn.lock"}, project.nodeWorkspace},
+		{"rust", "Cargo.toml", "cargo test", []string{"Cargo.toml", "Cargo.lock"}, func(p project) string {
+			if strings.Contains(p.read("Cargo.toml"), "[workspace]") {
+				return "Cargo.toml"
+			}
+			return ""
+		}},
+		{"python", "pyproject.toml", pythonTests, nil, noWhole},
+		{"make", "Makefile", "make test", nil, noWhole},
+	}
+}
+
+func noWhole(project) string { return "" }
+
+// pythonTests is a script that runs the tests of a package. unittest fails if it finds none.
+const pythonTests = `python3 -m compileall -q .
+for dir in . tests; do
+  if grep -q unittest "$dir"/test*.py 2> /dev/null; then python3 -m unittest discover -s "$dir"; fi
+done`
+
+// nodeWorkspace returns the file that makes packages a workspace, which is installed at its top.
+func (p project) nodeWorkspace() string {
+	if strings.Contains(p.read("package.json"), `"workspaces"`) {
+		return "package.json"
+	}
+	return p.first("pnpm-workspace.yaml")
+}
+
+// packagesByLanguage returns the packages of each language. A package with the files of several is in the first one.
+func (p project) packagesByLanguage() (dirs map[string][]string, count int) {
+	dirs = map[string][]string{}
+	var all []string
+	for _, l := range languages() {
+		own := slices.DeleteFunc(p.packages(l.marker), func(dir string) bool { return slices.Contains(all, dir) })
+		if len(own) > 0 {
+			dirs[l.kind], all = own, append(all, own...)
+		}
+	}
+	return dirs, len(all)
+}
+
 // findMonorepo recognises packages below the directories that monorepos have them in, each with a file of its language.
 func findMonorepo(p project) (string, []phase) {
-	for _, m := range []struct {
-		marker, comment string
-		command         string // in the directory of a package
-		root            string // the file that makes the whole of it; "": the packages themselves
-	}{
-		{"go.mod", "go test", "go vet ./... && go test ./...", "go.work"},
-		{"package.json", "npm test", "npm test --if-present", "package.json"},
-		{"Cargo.toml", "cargo test", "cargo test", "Cargo.toml"},
-		{"pyproject.toml", "python tests", "python3 -m compileall -q . && if ls test*.py tests/test*.py > /dev/null 2>&1; then python3 -m unittest discover; fi", ""},
-		{"Makefile", "make test", "make test", ""},
-	} {
-		dirs := p.packages(m.marker)
-		if len(dirs) < 2 {
+	dirs, count := p.packagesByLanguage()
+	if count < 2 {
+		return "", nil
+	}
+	file := ""
+	var phases []phase
+	tests := phase{name: "test", comment: "Packages are tested side by side. An edit tests the packages that it touches."}
+	for _, l := range languages() {
+		own := dirs[l.kind]
+		if len(own) == 0 {
 			continue
 		}
-		file := m.root
-		if file == "" || !p.has(file) {
-			file = path.Join(dirs[0], m.marker)
+		command, name := l.command, "package"
+		if len(dirs) > 1 {
+			name = l.kind + "-package"
 		}
-		return file, []phase{{name: "test", comment: "Packages are tested side by side. An edit tests the packages that it touches.", steps: []step{{
-			name: "package", comment: fmt.Sprintf("One instance for each directory with a %s. Let packages wait for others with depends_on: \"runner help monorepo\".", m.marker),
-			arguments: []argument{
-				{"for_each", "toset(" + list(dirs...) + ")"}, {"script", quoted(m.command)}, {"dir", "each.value"},
-				{"inputs", `["${each.value}/**", "!${each.value}/node_modules", "!${each.value}/target"]`},
-			},
-		}}}}
+		whole := l.whole(p)
+		switch {
+		case l.kind == "node" && whole != "":
+			phases = append(phases, p.installsWorkspace(own))
+		case l.kind == "node":
+			command = "if [ ! -d node_modules ]; then npm install --no-save; fi\n" + command
+		}
+		if file == "" {
+			file = cmp.Or(whole, path.Join(own[0], l.marker))
+		}
+		tests.steps = append(tests.steps, step{
+			name: name, comment: fmt.Sprintf("One instance for each directory with a %s. Let packages wait for others with depends_on: \"runner help monorepo\".", l.marker),
+			arguments: []argument{{"for_each", "toset(" + list(own...) + ")"}, script(command), {"dir", "each.value"}, l.reading(p)},
+		})
 	}
-	return "", nil
+	return file, append(phases, tests)
+}
+
+// reading returns the inputs of a package: its files, except those that programs write, and those that all packages share.
+func (l language) reading(p project) argument {
+	inputs := []string{`"${each.value}/**"`, `"!**/.*/**"`, `"!**/node_modules/**"`, `"!**/__pycache__/**"`, `"!${each.value}/target/**"`}
+	for _, shared := range l.shared {
+		if p.has(shared) {
+			inputs = append(inputs, quoted(shared))
+		}
+	}
+	return argument{"inputs", "[" + strings.Join(inputs, ", ") + "]"}
+}
+
+// monorepoCovers returns the kinds of project of which the top of a monorepo is nothing but the whole of its packages.
+func monorepoCovers(p project) []string {
+	var covers []string
+	dirs, _ := p.packagesByLanguage()
+	for _, l := range languages() {
+		if len(dirs[l.kind]) > 0 && l.whole(p) != "" {
+			covers = append(covers, l.kind)
+		}
+	}
+	return covers
+}
+
+// installsWorkspace returns the phase that installs what the packages of a workspace depend on.
+func (p project) installsWorkspace(dirs []string) phase {
+	var files []string
+	for _, dir := range dirs {
+		files = append(files, path.Join(dir, "package.json"))
+	}
+	_, command, lock := p.nodeManager()
+	return installs(command, lock, files...)
 }
 
 // packages returns the directories of packages with a file, sorted.
