@@ -93,7 +93,15 @@ pipeline "PRD-001" {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if err := checkForm("status", []byte(`{"prd": "PRD-001", "nonsense": true}`)); err == nil {
-		t.Error("the schemas take anything")
+	for _, args := range [][]string{{"status", "PRD-001", "--json"}, {"graph", "PRD-001", "--format", "json"}} {
+		cmd := launch(t, dir, args...)
+		cmd.exits(0)
+		printed := cmd.stdout.String()
+		if err := checkForm(args[0], []byte(printed)); err != nil {
+			t.Errorf("%q: %v", args, err)
+		}
+		if err := checkForm(args[0], []byte(strings.Replace(printed, "{", `{"nonsense": true,`, 1))); err == nil {
+			t.Errorf("%q may have any fields", args)
+		}
 	}
 }

@@ -2,8 +2,8 @@
 // events, and of what each command prints with --json.
 //
 // The schemas are files of the directory schemas. A test makes them from the types that are written, with the comments of
-// these, so nothing is described twice; other tests compare everything that commands print with them. Fields that a later
-// version adds are no mistake in them. Where to begin: Names and Find.
+// these, so nothing is described twice; other tests compare everything that commands print with them. In what Runner writes, fields
+// that a later version adds are no mistake; in runner.yaml, unknown keys are one. Where to begin: Names and Find.
 package schema
 
 import (
