@@ -15,6 +15,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 
 	"prdrunner/checkpoint"
@@ -124,6 +125,9 @@ func (t *Target) Ask(ctx context.Context, r checkpoint.Request, do func(*checkpo
 		if arg != "" {
 			record.Args = append(record.Args, state.Text(arg))
 		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(r.Inputs)) {
+		record.Args = append(record.Args, state.Text(name)+"="+r.Inputs[name])
 	}
 	return WithAudit(t.Env, t.Store, &record, func() error {
 		err := t.Store.Ask(ctx, r, func(session *checkpoint.Session) error {

@@ -55,7 +55,7 @@ func NewRollbackPreviewReport(prd string, plan *rollback.Plan) RollbackPreviewRe
 		p.Discards = append(p.Discards, w.Name)
 	}
 	for _, c := range plan.Changes {
-		p.Files = append(p.Files, fileChange{state.Text(c.Path), c.Kind})
+		p.Files = append(p.Files, newFileChange(c))
 	}
 	for _, m := range plan.Missing {
 		p.Missing = append(p.Missing, FileProblem{state.Text(m.Path), state.Text(m.Reason)})
@@ -112,6 +112,15 @@ func newEarlierState(e *rollback.EarlierState) *earlierState {
 type fileChange struct {
 	Path state.Text           `json:"path"`
 	Kind workspace.ChangeKind `json:"change"`
+	Now  string               `json:"digest_now,omitempty"` // of the file before the change, "sha256:…"; "": there is none
+}
+
+func newFileChange(c workspace.Change) fileChange {
+	change := fileChange{Path: state.Text(c.Path), Kind: c.Kind}
+	if c.From != nil {
+		change.Now = c.From.Digest
+	}
+	return change
 }
 
 // FileProblem is a file that can't be restored.

@@ -87,7 +87,7 @@ func NewSafetyRestoreReport(p *safety.RestorePlan, done *safety.Restore) SafetyR
 		r.Undo, r.Done = done.Undo, newRestored(done)
 	}
 	for _, c := range p.Changes {
-		r.Files = append(r.Files, fileChange{state.Text(c.Path), c.Kind})
+		r.Files = append(r.Files, newFileChange(c))
 	}
 	for _, e := range p.Index {
 		r.Index = append(r.Index, state.Text(e.Path))
