@@ -24,6 +24,8 @@ type browser struct {
 	url  string // as it is printed
 	http *http.Client
 	cmd  *exec.Cmd
+
+	location string // to which the last answer leads
 }
 
 // serveIn starts `runner serve` in a directory.
@@ -115,6 +117,7 @@ func (b *browser) do(method, path string, form url.Values, header http.Header) (
 	if err != nil {
 		b.t.Fatal(err)
 	}
+	b.location = answer.Header.Get("Location")
 	if csp := answer.Header.Get("Content-Security-Policy"); !strings.HasPrefix(csp, "default-src 'none'; style-src 'self'; script-src 'self'") {
 		b.t.Errorf("%s %s has the policy %q", method, path, csp)
 	}
@@ -223,11 +226,24 @@ func TestServeTokenFile(t *testing.T) {
 	if code, _ := b.post("/login", url.Values{"token": {"wrong"}}, nil); code != http.StatusUnauthorized {
 		t.Errorf("a wrong token gives %d", code)
 	}
-	if code, _ := b.post("/login", url.Values{"token": {token}}, nil); code != http.StatusSeeOther {
-		t.Errorf("the token gives %d", code)
+	if code, text := b.get("/prd/PRD-001/logs"); code != http.StatusUnauthorized || !strings.Contains(text, `name="to" value="/prd/PRD-001/logs"`) {
+		t.Errorf("a page without the token gives %d and\n%s", code, text)
 	}
-	if code, text := b.get("/"); code != http.StatusOK || !strings.Contains(text, "There are no sessions yet") {
+	if code, _ := b.post("/login", url.Values{"token": {token}, "to": {"//evil.example/x"}}, nil); code != http.StatusSeeOther || b.location != "/x" {
+		t.Errorf("the token gives %d and leads to %s", code, b.location)
+	}
+	if code, text := b.get("/?token=old"); code != http.StatusOK || !strings.Contains(text, "url=/") {
+		t.Errorf("who has entered gets %d for an old token and\n%s", code, text)
+	}
+	if code, text := b.get("/"); code != http.StatusOK || !strings.Contains(text, "not begun") || !strings.Contains(text, "/prd/PRD-001/plan") {
 		t.Errorf("after that, the page is %d and\n%s", code, text)
+	}
+	// A pipeline without a session has a plan.
+	if code, _ := b.get("/prd/PRD-001"); code != http.StatusSeeOther {
+		t.Errorf("the page of a PRD without a session is %d", code)
+	}
+	if code, text := b.get("/prd/PRD-001/plan"); code != http.StatusOK || !strings.Contains(text, "WS1") {
+		t.Errorf("its plan is %d and\n%s", code, text)
 	}
 }
 
@@ -292,6 +308,13 @@ func TestServeActions(t *testing.T) {
 	}
 	if code, text := b.post(page+"/rollback", form, nil); code != http.StatusConflict || !strings.Contains(text, "changed since the preview") {
 		t.Errorf("a rollback that does more than its preview says gives %d and\n%s", code, text)
+	}
+	form.Set("preview", b.hidden(checkpoints[1]+"/rollback", "preview"))
+	if err := os.WriteFile(filepath.Join(b.dir, "PRD-001.hcl"), []byte(approvalPipeline+"\n# edited, and edited again"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if code, text := b.post(page+"/rollback", form, nil); code != http.StatusConflict || !strings.Contains(text, "changed since the preview") {
+		t.Errorf("a rollback that takes back more of a file than its preview says gives %d and\n%s", code, text)
 	}
 	form.Set("preview", b.hidden(checkpoints[1]+"/rollback", "preview"))
 	form.Set("checkpoint", "CP-none")

@@ -43,8 +43,8 @@ func shapeOf(parts []unwritten) string {
 }
 
 // HomeParts returns the parts of the list of all PRDs.
-func (s *Server) HomeParts(list []info.SessionStatus) ([]Part, error) {
-	return s.written(homeParts(homeRows(list)))
+func (s *Server) HomeParts(list []info.SessionStatus, unbegun []string) ([]Part, error) {
+	return s.written(homeParts(homeRows(list, unbegun)))
 }
 
 func homeParts(rows []homeRow) []unwritten {

@@ -11,10 +11,13 @@ type Printed struct {
 	Command    string // as the user would type it
 	Text       string // with the colours of the command
 	Log        string // of a step, shown below that, with the colours of the command
+	LogLines   string // how many lines of it are shown at most
+	LogCommand string // prints all of it
 	Failed     bool   // then there are no forms
 	Forms      []Form
 	Links      []Link
 	Follow     string // where the log and what is added to it come from; "": nothing is
+	Running    bool   // a run is on
 	Said       string // what the command printed that a form of the page before has run
 }
 

@@ -59,27 +59,28 @@ func PathOf(prd string, below ...string) string {
 
 // frame is what every page needs.
 type frame struct {
-	Heading string
-	Version string
-	PRD     string        // "": the page is about no single one
-	Live    string        // where the page finds out what has changed; "": it does not change
-	Shape   string        // see Shape
-	Said    template.HTML // what the command printed that a form of the page before has run
-	Body    any
+	Heading  string
+	ReadOnly bool
+	Version  string
+	PRD      string        // "": the page is about no single one
+	Live     string        // where the page finds out what has changed; "": it does not change
+	Shape    string        // see Shape
+	Said     template.HTML // what the command printed that a form of the page before has run
+	Body     any
 }
 
 func (s *Server) write(w io.Writer, name string, f frame) error {
-	f.Version = s.Version
+	f.Version, f.ReadOnly = s.Version, s.ReadOnly
 	return execute(w, s.templates, name, f)
 }
 
-// Home writes the list of all PRDs.
-func (s *Server) Home(w io.Writer, list []info.SessionStatus) error {
-	rows := homeRows(list)
+// Home writes the list of all PRDs: those with a session, and those with only a pipeline.
+func (s *Server) Home(w io.Writer, list []info.SessionStatus, unbegun []string) error {
+	rows := homeRows(list, unbegun)
 	return s.write(w, "home.html", frame{Heading: "Runner", Live: "/events", Shape: shapeOf(homeParts(rows)), Body: rows})
 }
 
-func homeRows(list []info.SessionStatus) []homeRow {
+func homeRows(list []info.SessionStatus, unbegun []string) []homeRow {
 	var rows []homeRow
 	for _, st := range list {
 		r := homeRow{PRD: st.PRD, Path: PathOf(st.PRD), Title: st.Title, Mark: graph.Mark{Class: info.ClassOf(st.Style()), Text: st.StatusText()}, Phase: st.PhaseReached(), Done: st.Counts.String()}
@@ -89,8 +90,13 @@ func homeRows(list []info.SessionStatus) []homeRow {
 		if !st.UpdatedAt.IsZero() {
 			r.Updated = st.UpdatedAt.UTC().Format(time.DateTime)
 		}
-		r.ID = "prd-" + template.URLQueryEscaper(st.PRD)
 		rows = append(rows, r)
+	}
+	for _, prd := range unbegun {
+		rows = append(rows, homeRow{PRD: prd, Path: PathOf(prd, "plan"), Mark: graph.Mark{Class: graph.ClassPending, Text: "not begun"}})
+	}
+	for i := range rows {
+		rows[i].ID = "prd-" + template.URLQueryEscaper(rows[i].PRD)
 	}
 	return rows
 }
@@ -166,9 +172,12 @@ func (s *Server) session(o *info.Overview, secret string) (*session, error) {
 	return shown, nil
 }
 
-// Login writes the page that asks for the token.
-func (s *Server) Login(w io.Writer, refused bool) error {
-	return s.write(w, "login.html", frame{Heading: "Runner", Body: refused})
+// Login writes the page that asks for the token, and leads to a path afterwards.
+func (s *Server) Login(w io.Writer, to string, refused bool) error {
+	return s.write(w, "login.html", frame{Heading: "Runner", Body: struct {
+		To      string
+		Refused bool
+	}{to, refused}})
 }
 
 // Enter writes the page that leads from an address with the token to the same one without it. The browser goes on by

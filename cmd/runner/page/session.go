@@ -27,6 +27,7 @@ type session struct {
 	Failures    []failure
 	Phases      []phase
 	Span        string // the time that the timeline shows
+	Critical    bool   // it is known what decided how long the last run took
 	Picture     template.HTML
 	Gates       []gate
 	Metrics     []metric
@@ -184,7 +185,7 @@ func newFailure(cmdline advice.CommandLine, prd string, f info.FailedStep) failu
 // addPhases adds the phases with the rows of their workstreams.
 func (s *session) addPhases(o *info.Overview) {
 	marks, scale := o.Status.Marks(), newScale(o.Timeline)
-	s.Span = view.Duration(scale.total)
+	s.Span, s.Critical = view.Duration(scale.total), len(o.Critical) > 0
 	if n := len(o.Timeline.Runs); n > 1 {
 		s.Span += fmt.Sprintf(" in %d runs, without the time between them", n)
 	}

@@ -46,9 +46,11 @@ func newGuard(token string, addr net.Addr, hosts []string, pages *page.Server) *
 // protect returns a handler that lets only some requests through to next.
 func (g *guard) protect(next http.Handler) http.Handler {
 	// It refuses requests of other sites that change something, by what browsers say of where they come from.
-	sameOrigin := http.NewCrossOriginProtection().Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		g.enter(w, r, next)
+	protection := http.NewCrossOriginProtection()
+	protection.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		http.Error(w, "This form comes from another site, or the browser is too old to say where it comes from. Nothing was changed.", http.StatusForbidden)
 	}))
+	sameOrigin := protection.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { g.enter(w, r, next) }))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
 		h.Set("Content-Security-Policy", "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'")
@@ -94,17 +96,19 @@ func (g *guard) enter(w http.ResponseWriter, r *http.Request, next http.Handler)
 	case r.Method == http.MethodPost && r.URL.Path == "/login":
 		g.login(w, r)
 	case given != "" && r.Method == http.MethodGet:
-		if !g.isToken(given) {
-			g.askForToken(w, true)
+		switch {
+		case g.isToken(given):
+			g.letIn(w, r)
+		case !g.hasEntered(r): // of the server before this one, perhaps
+			g.askForToken(w, withoutToken(r.URL), true)
 			return
 		}
-		g.letIn(w, r)
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
 		_ = g.pages.Enter(w, withoutToken(r.URL))
 	case g.hasEntered(r), strings.HasPrefix(r.URL.Path, "/static/"): // what is static holds no secret
 		next.ServeHTTP(w, r)
 	case r.Method == http.MethodGet:
-		g.askForToken(w, false)
+		g.askForToken(w, withoutToken(r.URL), false)
 	default:
 		http.Error(w, "This needs the token that runner serve printed.", http.StatusUnauthorized)
 	}
@@ -113,18 +117,23 @@ func (g *guard) enter(w http.ResponseWriter, r *http.Request, next http.Handler)
 // login exchanges a token that a person typed.
 func (g *guard) login(w http.ResponseWriter, r *http.Request) {
 	r.Body = http.MaxBytesReader(w, r.Body, 4<<10)
+	back, err := url.Parse(r.PostFormValue("to"))
+	if err != nil {
+		back = &url.URL{}
+	}
 	if !g.isToken(r.PostFormValue("token")) {
-		g.askForToken(w, true)
+		g.askForToken(w, withoutToken(back), true)
 		return
 	}
 	g.letIn(w, r)
-	http.Redirect(w, r, "/", http.StatusSeeOther)
+	http.Redirect(w, r, withoutToken(back), http.StatusSeeOther)
 }
 
-func (g *guard) askForToken(w http.ResponseWriter, refused bool) {
+// askForToken shows a form for the token. It leads to a path afterwards.
+func (g *guard) askForToken(w http.ResponseWriter, to string, refused bool) {
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.WriteHeader(http.StatusUnauthorized)
-	_ = g.pages.Login(w, refused)
+	_ = g.pages.Login(w, to, refused)
 }
 
 func (g *guard) isToken(given string) bool {

@@ -128,8 +128,8 @@ func (l *live) leave(t *topic, v *viewer) {
 	t.left = time.Now()
 }
 
-// changes returns the parts that have changed since a page took some, and the shape that the page should have. Until the
-// session is read after the page was opened there are none: what was read before that may be older than the page.
+// changes returns the parts that have changed since a page took some, and the shape that the page should have. Parts that were
+// read before the page was opened may be older than the page, so it waits for the next reading.
 func (l *live) changes(t *topic, v *viewer) (parts []page.Part, shape string, changed bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"prdrunner/checkpoint"
 	"prdrunner/cmd/runner/cli"
 	"prdrunner/cmd/runner/docs"
 	"prdrunner/cmd/runner/info"
@@ -109,37 +110,40 @@ func (s *server) fail(w http.ResponseWriter, err error) {
 
 func (s *server) home(w http.ResponseWriter, r *http.Request) {
 	s.respond(w, r, func(to io.Writer) error {
-		list, err := s.sessions(r.Context())
+		list, unbegun, err := s.sessions(r.Context())
 		if err != nil {
 			return err
 		}
-		return s.pages.Home(to, list)
+		return s.pages.Home(to, list, unbegun)
 	})
 }
 
-// sessions returns the statuses of all PRDs.
-func (s *server) sessions(ctx context.Context) ([]info.SessionStatus, error) {
+// sessions returns the statuses of all sessions, and the PRDs that have only a pipeline.
+func (s *server) sessions(ctx context.Context) (list []info.SessionStatus, unbegun []string, err error) {
 	env := s.environment(io.Discard)
 	cfg, err := env.LoadConfig()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	store, err := load.OpenStore(env, cfg, load.PipelineRef{})
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	list, _, err := inspect.Statuses(ctx, env, store)
-	return list, err
+	list, _, err = inspect.Statuses(ctx, env, store)
+	unbegun = slices.DeleteFunc(load.KnownPRDs(env, cfg), func(prd string) bool {
+		return slices.ContainsFunc(list, func(st info.SessionStatus) bool { return st.PRD == prd })
+	})
+	return list, unbegun, err
 }
 
 // parts returns the parts of the page of a PRD, or of the list of all for "", and whether a run is on.
 func (s *server) parts(ctx context.Context, prd string) (parts []page.Part, running bool, err error) {
 	if prd == "" {
-		list, err := s.sessions(ctx)
+		list, unbegun, err := s.sessions(ctx)
 		if err != nil {
 			return nil, false, err
 		}
-		parts, err = s.pages.HomeParts(list)
+		parts, err = s.pages.HomeParts(list, unbegun)
 		return parts, slices.ContainsFunc(list, func(st info.SessionStatus) bool { return st.Owner != nil }), err
 	}
 	o, err := inspect.Overview(ctx, s.environment(io.Discard), prd)
@@ -164,6 +168,21 @@ func (s *server) journalOf(prd string) string {
 	return store.Layout().JournalPath(prd)
 }
 
+// isUnbegun reports whether a PRD has a pipeline and no session.
+func (s *server) isUnbegun(prd string) bool {
+	env := s.environment(io.Discard)
+	cfg, err := env.LoadConfig()
+	if err != nil || !slices.Contains(load.KnownPRDs(env, cfg), prd) {
+		return false
+	}
+	store, err := load.OpenStore(env, cfg, load.PipelineRef{PRD: prd})
+	if err != nil {
+		return false
+	}
+	_, err = store.Load(prd)
+	return errors.Is(err, checkpoint.ErrNoSession)
+}
+
 // environment returns the environment of one request, whose warnings go to w.
 func (s *server) environment(w io.Writer) *cli.Environment { return s.env.Aside(w) }
 
@@ -178,7 +197,12 @@ func (s *server) static(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write(data)
 }
 
+// session shows a session. If a PRD has none yet, its plan says what a run would do.
 func (s *server) session(w http.ResponseWriter, r *http.Request) {
+	if prd := r.PathValue("prd"); s.isUnbegun(prd) {
+		http.Redirect(w, r, page.PathOf(prd, "plan"), http.StatusSeeOther)
+		return
+	}
 	s.respond(w, r, func(to io.Writer) error {
 		o, err := inspect.Overview(r.Context(), s.environment(io.Discard), r.PathValue("prd"))
 		if err != nil {

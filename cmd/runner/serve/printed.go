@@ -70,21 +70,22 @@ func (s *server) step(w http.ResponseWriter, r *http.Request) {
 		if err := r.Context().Err(); err != nil {
 			return err
 		}
+		links, running := s.attempts(r.Context(), prd, step)
 		return s.pages.Printed(to, page.Printed{
-			PRD: prd, Title: step, Command: s.commandLine([]string{"why", prd, step}), Text: why, Log: log, Failed: code != 0,
-			Links: s.attempts(r.Context(), prd, step), Follow: page.PathOf(prd, "step", step, "follow"),
+			PRD: prd, Title: step, Command: s.commandLine([]string{"why", prd, step}), Text: why, Failed: code != 0, Links: links,
+			Log: log, LogLines: tailLines, LogCommand: s.commandLine([]string{"logs", prd, step}), Follow: page.PathOf(prd, "step", step, "follow"), Running: running,
 		})
 	})
 }
 
-// attempts returns links to the logs of the attempts of a workstream before the last one, the newest first.
-func (s *server) attempts(ctx context.Context, prd, step string) []page.Link {
+// attempts returns links to the logs of the attempts of a workstream before the last one, the newest first. It also reports
+// whether a run is on.
+func (s *server) attempts(ctx context.Context, prd, step string) (links []page.Link, running bool) {
 	const most = 10
 	status, _, err := inspect.Status(ctx, s.environment(io.Discard), prd)
 	if err != nil {
-		return nil // the page says what is wrong with the session
+		return nil, false // the page says what is wrong with the session
 	}
-	var links []page.Link
 	for _, p := range status.Phases {
 		for _, w := range p.Workstreams {
 			for n := w.Attempts - 1; w.Name == step && n > 0 && len(links) < most; n-- {
@@ -92,7 +93,7 @@ func (s *server) attempts(ctx context.Context, prd, step string) []page.Link {
 			}
 		}
 	}
-	return links
+	return links, status.Owner != nil
 }
 
 func (s *server) logs(w http.ResponseWriter, r *http.Request) {

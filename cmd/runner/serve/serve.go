@@ -21,6 +21,8 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"os"
+	"strconv"
 	"strings"
 	"time"
 
@@ -145,12 +147,19 @@ func (s *server) serve(ctx context.Context, l net.Listener, o options) error {
 
 // announce prints the address.
 func (s *server) announce(addr net.Addr, o options) error {
-	url := "http://" + addr.String() + "/"
+	host := addr.String()
+	tcp, isTCP := addr.(*net.TCPAddr)
+	if isTCP && tcp.IP.IsUnspecified() { // others reach it by its name
+		if name, err := os.Hostname(); err == nil {
+			host = net.JoinHostPort(name, strconv.Itoa(tcp.Port))
+		}
+	}
+	url := "http://" + host + "/"
 	if o.tokenFile == "" {
 		url += "?token=" + s.guard.token
 	}
 	_, err := fmt.Fprintln(s.env.Stdout, url)
-	if tcp, ok := addr.(*net.TCPAddr); ok && !tcp.IP.IsLoopback() {
+	if isTCP && !tcp.IP.IsLoopback() {
 		fmt.Fprintln(s.env.Stderr, "Warning: other machines can reach this address, and nothing is encrypted on the way: use --read-only, or a proxy with TLS and --host.")
 	}
 	return err

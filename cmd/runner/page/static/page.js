@@ -45,6 +45,11 @@
   document.addEventListener("input", function (event) {
     if (event.target.form) event.target.form.dataset.touched = "";
   });
+  // A form is sent once, however often its button is pressed.
+  document.addEventListener("submit", function (event) {
+    if (event.target.dataset.sent) event.preventDefault();
+    event.target.dataset.sent = "yes";
+  });
   function isInUse(element) {
     return element.querySelector("form[data-touched]") !== null || element.contains(document.activeElement) && !!document.activeElement.form;
   }
@@ -125,6 +130,7 @@
       end: function (data, close) {
         close();
         say("ended");
+        if (log.dataset.running) location.reload(); // the page says what the step did while it ran
       },
       error: function () { fresh = true; },
       opening: function () { fresh = true; }
