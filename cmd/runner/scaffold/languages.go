@@ -127,7 +127,7 @@ func findNode(p project) (string, []phase) {
 	}
 	sources := p.reading()
 	for _, s := range []struct{ script, phase, comment string }{
-		{"lint", "check", "Style, and mistakes."}, {"typecheck", "check", "Types."}, {"test", "test", "Tests."}, {"build", "build", "What is published."},
+		{"lint", "check", "Style, and mistakes."}, {"typecheck", "check", "Types."}, {"test", "test", "Tests."}, {"build", "build", "Name what it makes, as in artifacts = [\"dist/**\"]: Runner keeps that, and makes it again if it is gone."},
 	} {
 		if n.Scripts[s.script] == "" || s.script == "test" && strings.Contains(n.Scripts[s.script], "no test specified") {
 			continue
@@ -181,15 +181,21 @@ func findPython(p project) (string, []phase) {
 		return "", nil
 	}
 	sources := p.reading()
+	syntax := "Syntax of all files."
+	hasTests := p.hasBelow("test_*.py", "*_test.py")
+	byUnittest := strings.Contains(p.read(p.first(p.testDir()+"/test*.py")), "unittest") // it finds no other tests, and fails then
+	if hasTests && !byUnittest && !p.usesPytest() {
+		syntax += " There are tests, and nothing says what runs them: add a workstream that does."
+	}
 	phases := []phase{{name: "check", comment: "What takes seconds comes first.", steps: []step{
-		runs("compile", "Syntax of all files.", []string{"python3", "-m", "compileall", "-q", "-x", `(^|/)\.?venv/`, "."}, reads(sources...)),
+		runs("compile", syntax, []string{"python3", "-m", "compileall", "-q", "-x", `(^|/)\.?venv/`, "."}, reads(sources...)),
 	}}}
 	switch {
-	case p.usesPytest() && p.hasBelow("test_*.py", "*_test.py"): // pytest fails if it finds no test
+	case p.usesPytest() && hasTests: // pytest fails if it finds no test
 		phases = append(phases, phase{name: "test", comment: "Tests. pytest must be installed.", steps: []step{
 			runs("pytest", "All tests.", []string{"python3", "-m", "pytest", "-q"}, reads(sources...)),
 		}})
-	case strings.Contains(p.read(p.first(p.testDir()+"/test*.py")), "unittest"): // it finds no other tests, and fails then
+	case byUnittest:
 		phases = append(phases, phase{name: "test", comment: "Tests.", steps: []step{
 			runs("unittest", "All tests.", []string{"python3", "-m", "unittest", "discover", "-s", p.testDir()}, reads(sources...)),
 		}})

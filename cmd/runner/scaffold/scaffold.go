@@ -116,12 +116,12 @@ func (p project) hasBelow(patterns ...string) bool {
 	return found
 }
 
-// reading returns the globs of all files that a step may read. They leave out what programs write themselves: hidden
-// directories, packages, and directories that are usually made. One of these that is there already may hold sources, unless git
-// ignores it.
+// reading returns globs for all files that a step may read. They leave out hidden directories, installed packages, and
+// directories for results, such as dist. If such a directory exists and git does not ignore it, it may hold sources, and is not
+// left out.
 func (p project) reading() []string {
-	globs := []string{"**", "!*.hcl", "!**/.*/**", "!**/node_modules/**", "!**/__pycache__/**"}
-	for _, dir := range []string{"bin", "dist", "build", "out", "target", "coverage", "venv"} {
+	globs := []string{"**", "!*.hcl", "!runner.yaml", "!**/.*/**", "!**/node_modules/**", "!**/__pycache__/**"}
+	for _, dir := range madeDirs() {
 		if p.isMade(dir) {
 			globs = append(globs, "!"+dir+"/**")
 		}
@@ -129,9 +129,14 @@ func (p project) reading() []string {
 	return globs
 }
 
-// isMade reports whether a directory is or will be one that programs write.
+// madeDirs returns the directories that programs usually write.
+func madeDirs() []string {
+	return []string{"bin", "dist", "build", "out", "target", "coverage", "venv", "env"}
+}
+
+// isMade reports whether a directory is or will be one that programs write. The path may be a glob.
 func (p project) isMade(dir string) bool {
-	return !p.has(dir) || regexp.MustCompile(`(?m)^(\*\*)?/?`+dir+`/?\s*$`).MatchString(p.read(".gitignore"))
+	return !p.has(dir) || regexp.MustCompile(`(?m)^(\*\*)?/?`+path.Base(dir)+`/?\s*$`).MatchString(p.read(".gitignore"))
 }
 
 // has reports whether there is a file that a pattern of package path matches.

@@ -34,7 +34,7 @@ func TestFind(t *testing.T) {
 	}{
 		"nothing":           {map[string]string{"README.md": ""}, nil, nil, nil},
 		"a Go library":      {map[string]string{"go.mod": "module x", "x.go": "package x"}, []string{"go"}, []string{`"go", "vet"`, `"go", "test"`}, []string{"go-build"}},
-		"a Go program":      {map[string]string{"go.mod": "module x", "go.sum": "", "cmd/x/main.go": "// x\npackage main\n"}, []string{"go"}, []string{`"go", "build"`, `"bin/*"`, `inputs = ["**", "!*.hcl", "!**/.*/**", "!**/node_modules/**", "!**/__pycache__/**", "!bin/**"`}, nil},
+		"a Go program":      {map[string]string{"go.mod": "module x", "go.sum": "", "cmd/x/main.go": "// x\npackage main\n"}, []string{"go"}, []string{`"go", "build"`, `"bin/*"`, `inputs = ["**", "!*.hcl", "!runner.yaml", "!**/.*/**", "!**/node_modules/**", "!**/__pycache__/**", "!bin/**"`}, nil},
 		"npm":               {map[string]string{"package.json": `{"scripts": {"test": "x", "build": "y"}, "dependencies": {"a": "1"}}`, "package-lock.json": ""}, []string{"node"}, []string{`"npm", "ci"`, `"npm", "run", "test"`, `"npm", "run", "build"`}, []string{"lint"}},
 		"pnpm":              {map[string]string{"package.json": `{"scripts": {"lint": "x"}, "devDependencies": {"a": "1"}}`, "pnpm-lock.yaml": ""}, []string{"node"}, []string{`"pnpm", "install", "--frozen-lockfile"`, `"pnpm", "run", "lint"`}, []string{"npm ci"}},
 		"a bare npm":        {map[string]string{"package.json": `{"scripts": {"test": "echo \"Error: no test specified\" && exit 1"}}`}, []string{"node"}, []string{`"node", "-e"`}, []string{`"run", "test"`, "install"}},
@@ -49,7 +49,7 @@ func TestFind(t *testing.T) {
 		"Maven, modules":    {map[string]string{"pom.xml": "<packaging>pom</packaging><modules></modules>"}, []string{"java"}, []string{`"!*/target/**"`}, []string{"artifacts"}},
 		"Gradle, modules":   {map[string]string{"settings.gradle": "include 'a'", "a/build.gradle": "id 'java'"}, []string{"java"}, []string{`"gradle", "--console=plain", "build"`}, []string{"artifacts"}},
 		"Gradle":            {map[string]string{"settings.gradle": "", "build.gradle": "id 'java'"}, []string{"java"}, []string{"build/libs/*.jar"}, nil},
-		"tests of others":   {map[string]string{"setup.py": "", "tests/test_x.py": "def test_x(): pass"}, []string{"python"}, []string{"compileall"}, []string{"unittest"}},
+		"tests of others":   {map[string]string{"setup.py": "", "tests/test_x.py": "def test_x(): pass"}, []string{"python"}, []string{"compileall", "nothing says what runs them"}, []string{"unittest"}},
 		"Android":           {map[string]string{"build.gradle": "id 'com.android.application'"}, []string{"java"}, []string{`"gradle", "--console=plain", "build"`}, []string{"artifacts"}},
 		"a directory bin":   {map[string]string{"go.mod": "module x", "main.go": "package main", "bin/setup.sh": ""}, []string{"go"}, []string{`"dist/*"`}, []string{`"!bin/**"`}},
 		"bin, ignored":      {map[string]string{"go.mod": "module x", "main.go": "package main", "bin/x": "", ".gitignore": "/bin/\n"}, []string{"go"}, []string{`"bin/*"`, `"!bin/**"`}, nil},
@@ -60,7 +60,7 @@ func TestFind(t *testing.T) {
 		"Terraform modules": {map[string]string{"infra/main.tf": "module \"a\" {\n  source = \"./a\"\n}\nmodule \"b\" {\n  source = \"../modules/b\"\n}\nmodule \"c\" {\n  source = \"../../c\"\n}\n"}, []string{"terraform"}, []string{`"infra/**/*.tf", "!**/.terraform", "modules/b/**/*.tf"]`}, nil},
 		"Go and Docker":     {map[string]string{"go.mod": "", "Dockerfile": ""}, []string{"go", "docker"}, []string{`phase "image"`, "docker build"}, nil},
 		"a Go workspace":    {map[string]string{"go.work": "use (\n\t./api\n\t./web\n)\n", "api/go.mod": "", "web/go.mod": ""}, []string{"monorepo"}, []string{`toset(["api", "web"])`, "go test"}, nil},
-		"npm workspaces":    {map[string]string{"package.json": `{"workspaces": ["packages/*"]}`, "packages/b/package.json": "{}", "packages/a/package.json": "{}"}, []string{"monorepo"}, []string{`toset(["packages/a", "packages/b"])`, `"npm", "install"`, `inputs = ["package.json", "packages/a/package.json", "packages/b/package.json"]`, `"!${each.value}/target/**", "package.json"]`}, []string{"[ ! -d node_modules ]"}},
+		"npm workspaces":    {map[string]string{"package.json": `{"workspaces": ["packages/*"]}`, "packages/b/package.json": "{}", "packages/a/package.json": "{}"}, []string{"monorepo"}, []string{`toset(["packages/a", "packages/b"])`, `"npm", "install"`, `inputs = ["package.json", "packages/a/package.json", "packages/b/package.json"]`, `inputs = ["packages/**", "!**/.*/**"`, `"!packages/*/dist/**"`, `"package.json"]`}, []string{"[ ! -d node_modules ]"}},
 		"packages of npm":   {map[string]string{"apps/a/package.json": "{}", "apps/b/package.json": "{}"}, []string{"monorepo"}, []string{"[ ! -d node_modules ]"}, []string{`phase "install"`}},
 		"two languages":     {map[string]string{"go.work": "use ./services/a", "services/a/go.mod": "", "services/a/Makefile": "", "apps/b/package.json": "{}", "package.json": "{}"}, []string{"monorepo", "node"}, []string{`"go-package"`, `toset(["services/a"])`, `"node-package"`, `toset(["apps/b"])`}, []string{"make"}},
 		"services in make":  {map[string]string{"services/a/Makefile": "", "services/b/Makefile": ""}, []string{"monorepo"}, []string{"make test"}, nil},
@@ -115,7 +115,7 @@ func TestInputs(t *testing.T) {
 	patterns := glob.Patterns(p.Phases[0].Workstreams[0].Inputs)
 	for path, want := range map[string]bool{
 		"go.mod": true, "cmd/x/words.txt": true, ".golangci.yml": true, "a/.eslintrc.json": true, "build/make.go": true, "a/testdata/x.hcl": true,
-		"PRD-001.hcl": false, ".git/config": false, ".gradle/x": false, "a/.next/y/z": false, "node_modules/x/y.js": false, "a/node_modules/x": false, "bin/x": false, "dist/a/b": false, "a/__pycache__/x.pyc": false,
+		"PRD-001.hcl": false, "runner.yaml": false, ".git/config": false, ".gradle/x": false, "a/.next/y/z": false, "node_modules/x/y.js": false, "a/node_modules/x": false, "bin/x": false, "dist/a/b": false, "a/__pycache__/x.pyc": false,
 	} {
 		if got := tree.MatchesAny(patterns, path); got != want {
 			t.Errorf("%s is an input: %v", path, got)

@@ -118,10 +118,14 @@ func languages() []language {
 
 func noWhole(project) string { return "" }
 
-// pythonTests is a script that runs the tests of a package. unittest fails if it finds none.
+// pythonTests is a script that runs the tests of a package, if it has any: without tests, unittest fails.
 const pythonTests = `python3 -m compileall -q .
 for dir in . tests; do
-  if grep -q unittest "$dir"/test*.py 2> /dev/null; then python3 -m unittest discover -s "$dir"; fi
+  if grep -q unittest "$dir"/test*.py 2> /dev/null; then
+    python3 -m unittest discover -s "$dir"
+  elif ls "$dir"/test*.py > /dev/null 2>&1; then
+    python3 -m pytest -q "$dir"
+  fi
 done`
 
 // nodeWorkspace returns the file that makes packages a workspace, which is installed at its top.
@@ -153,7 +157,12 @@ func findMonorepo(p project) (string, []phase) {
 	}
 	file := ""
 	var phases []phase
-	tests := phase{name: "test", comment: "Packages are tested side by side. An edit tests the packages that it touches."}
+	tests := phase{name: "test", comment: "Packages are tested side by side, and all of them after an edit of any. \"runner help monorepo\" says how to name what each needs."}
+	var all []string
+	for _, own := range dirs {
+		all = append(all, own...)
+	}
+	slices.Sort(all)
 	for _, l := range languages() {
 		own := dirs[l.kind]
 		if len(own) == 0 {
@@ -174,22 +183,39 @@ func findMonorepo(p project) (string, []phase) {
 			file = cmp.Or(whole, path.Join(own[0], l.marker))
 		}
 		tests.steps = append(tests.steps, step{
-			name: name, comment: fmt.Sprintf("One instance for each directory with a %s. Let packages wait for others with depends_on: \"runner help monorepo\".", l.marker),
-			arguments: []argument{{"for_each", "toset(" + list(own...) + ")"}, script(command), {"dir", "each.value"}, l.reading(p)},
+			name: name, comment: fmt.Sprintf("The directories with a %s. Add a new one here.", l.marker),
+			arguments: []argument{{"for_each", "toset(" + list(own...) + ")"}, script(command), {"dir", "each.value"}, l.reading(p, all)},
 		})
 	}
 	return file, append(phases, tests)
 }
 
-// reading returns the inputs of a package: its files, except those that programs write, and those that all packages share.
-func (l language) reading(p project) argument {
-	inputs := []string{`"${each.value}/**"`, `"!**/.*/**"`, `"!**/node_modules/**"`, `"!**/__pycache__/**"`, `"!${each.value}/target/**"`}
-	for _, shared := range l.shared {
-		if p.has(shared) {
-			inputs = append(inputs, quoted(shared))
+// reading returns the inputs of a package: the files of all packages, since it may need any of them, except what programs
+// write, and the files that all packages share.
+func (l language) reading(p project, packages []string) argument {
+	var inputs, left []string
+	for _, dir := range packages {
+		within := dir
+		if parent := path.Dir(dir); parent != "." { // packages/a: all that are beside it
+			dir, within = parent, parent+"/*"
+		}
+		if slices.Contains(inputs, dir+"/**") {
+			continue
+		}
+		inputs = append(inputs, dir+"/**")
+		for _, made := range madeDirs() {
+			if made = within + "/" + made; p.isMade(made) {
+				left = append(left, "!"+made+"/**")
+			}
 		}
 	}
-	return argument{"inputs", "[" + strings.Join(inputs, ", ") + "]"}
+	inputs = append(append(inputs, "!**/.*/**", "!**/node_modules/**", "!**/__pycache__/**"), left...)
+	for _, shared := range l.shared {
+		if p.has(shared) {
+			inputs = append(inputs, shared)
+		}
+	}
+	return reads(inputs...)
 }
 
 // monorepoCovers returns the kinds of project of which the top of a monorepo is nothing but the whole of its packages.
