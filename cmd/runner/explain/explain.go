@@ -96,7 +96,7 @@ func parse(text string, kind Kind) Section {
 		headline, body, _ := strings.Cut(strings.TrimSpace(content), "\n\n")
 		s.Topics = append(s.Topics, Topic{
 			Kind: kind, Names: strings.Split(names, ", "),
-			Headline: strings.Join(strings.Fields(headline), " "), Body: strings.TrimSpace(body),
+			Headline: strings.Join(strings.Fields(headline), " "), Body: strings.Trim(body, "\n"), // it may begin with code, which is indented
 		})
 	}
 	return s

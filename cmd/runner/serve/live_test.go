@@ -95,9 +95,13 @@ pipeline "PRD-001" {
 			t.Fatal(err)
 		}
 	}
-	s.until(`document.getElementById("live").textContent.includes("ended")`)
-	if log := evaluate[string](s, `document.getElementById("log").textContent`); log != "<b>first</b>\nsecond\nthird\nThe run of PRD-001 has ended: the session is complete\n" {
+	// After the end, the page says what the step did.
+	s.until(`document.getElementById("log").textContent.includes("No run of PRD-001 is on") && document.getElementById("live").textContent.includes("ended")`)
+	if log := evaluate[string](s, `document.getElementById("log").textContent.split("No run")[0]`); log != "<b>first</b>\nsecond\nthird\n" {
 		t.Errorf("the log is %q", log)
+	}
+	if why := evaluate[string](s, `document.querySelector("pre").textContent`); strings.Contains(why, "runs since") {
+		t.Errorf("the step still runs: %s", why)
 	}
 	_ = build.Wait()
 	s.calm()
