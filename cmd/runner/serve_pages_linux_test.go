@@ -198,7 +198,7 @@ func TestServeLetsInWhoHasTheToken(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(b.dir, "other.hcl"), []byte(strings.Replace(approvalPipeline, "PRD-001", "PRD-002", 1)), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for _, path := range []string{"/static/../session.go", "/static/%2e%2e%2fsession.go", "/static/secret", "/prd/..%2f..%2fetc", "/prd/PRD-999", "/prd/PRD-001/step/--help", "/prd/PRD-001/checkpoint/--help", "/prd/--out=written/plan", "/prd/--file=%2Fetc%2Fpasswd/plan", "/prd/..%2Fother.hcl/plan", "/prd/other.hcl/plan", "/prd/--follow/logs", "/prd/-h/history", "/prd/PRD-001/step/nothing", "/prd/PRD-001/diff?from=--out%3Dwritten", "/prd/PRD-001/diff?from=nothing", "/prd/PRD-001/step/WS1?attempt=--out", "/prd/PRD-001/checkpoint/nothing", "/nothing"} {
+	for _, path := range []string{"/static/../session.go", "/static/%2e%2e%2fsession.go", "/static/secret", "/prd/..%2f..%2fetc", "/prd/PRD-999", "/prd/PRD-001/step/--help", "/prd/PRD-001/step/--help/follow", "/prd/PRD-001/checkpoint/--help/diff", "/prd/PRD-001/checkpoint/--help/rollback", "/prd/PRD-001/checkpoint/--help", "/prd/--out=written/plan", "/prd/--file=%2Fetc%2Fpasswd/plan", "/prd/..%2Fother.hcl/plan", "/prd/other.hcl/plan", "/prd/--follow/logs", "/prd/-h/history", "/prd/PRD-001/step/nothing", "/prd/PRD-001/diff?from=--out%3Dwritten", "/prd/PRD-001/diff?from=nothing", "/prd/PRD-001/step/WS1?attempt=--out", "/prd/PRD-001/checkpoint/nothing", "/nothing"} {
 		if code, text := b.get(path); code == http.StatusOK || strings.Contains(text, "package ") || strings.Contains(text, "root:") {
 			t.Errorf("%s gives %d and\n%s", path, code, text)
 		}
@@ -364,7 +364,7 @@ func TestServeActions(t *testing.T) {
 func TestServeReadOnly(t *testing.T) {
 	t.Parallel()
 	b := serveIn(t, built(t, approvalPipeline, 3), "--read-only").enter()
-	if code, text := b.get("/prd/PRD-001"); code != http.StatusOK || strings.Contains(text, "<form") {
+	if code, text := b.get("/prd/PRD-001"); code != http.StatusOK || strings.Contains(text, "<form") || !strings.Contains(text, "read only") {
 		t.Errorf("the page is %d and\n%s", code, text)
 	}
 	if code, _ := b.post("/prd/PRD-001/answer", url.Values{"gate": {"sign-off (one)"}, "verb": {"approve"}}, nil); code != http.StatusNotFound {

@@ -7,7 +7,6 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"strings"
 
 	"prdrunner/checkpoint/state"
 	"prdrunner/cmd/runner/load"
@@ -15,12 +14,7 @@ import (
 )
 
 func (s *server) checkpoint(w http.ResponseWriter, r *http.Request) {
-	prd := r.PathValue("prd")
-	id, err := named(r, "checkpoint")
-	if err != nil {
-		s.fail(w, err)
-		return
-	}
+	prd, id := r.PathValue("prd"), r.PathValue("checkpoint")
 	s.printed(w, r, func() page.Printed {
 		pin := page.Form{Action: page.PathOf(prd, "pin"), Secret: s.guard.secret, Button: "Pin", Text: "Reason", Hidden: map[string]string{"checkpoint": id}}
 		_, st, err := load.State(s.environment(io.Discard), prd)
@@ -55,29 +49,16 @@ func previous(st *state.State, id string) string {
 }
 
 func (s *server) difference(w http.ResponseWriter, r *http.Request) {
-	id, err := named(r, "checkpoint")
-	if err != nil {
-		s.fail(w, err)
-		return
-	}
+	id := r.PathValue("checkpoint")
 	from, to, title := id, "workspace", "Difference between "+id+" and the files now"
 	if before := r.FormValue("from"); before != "" {
 		from, to, title = before, id, "Difference between "+before+" and "+id
-	}
-	if strings.HasPrefix(from, "-") {
-		s.fail(w, absent("there is no checkpoint "+from))
-		return
 	}
 	s.printed(w, r, titled(title), "checkpoint", "diff", r.PathValue("prd"), from, to, "--files")
 }
 
 func (s *server) previewRollback(w http.ResponseWriter, r *http.Request) {
-	prd := r.PathValue("prd")
-	id, err := named(r, "checkpoint")
-	if err != nil {
-		s.fail(w, err)
-		return
-	}
+	prd, id := r.PathValue("prd"), r.PathValue("checkpoint")
 	s.printed(w, r, func() page.Printed {
 		digest, _ := s.preview(r.Context(), prd, id)
 		return page.Printed{

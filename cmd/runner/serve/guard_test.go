@@ -2,7 +2,10 @@ package serve
 
 import (
 	"net"
+	"net/http"
+	"net/http/httptest"
 	"net/url"
+	"strings"
 	"testing"
 )
 
@@ -24,6 +27,20 @@ func TestKnows(t *testing.T) {
 	} {
 		if got := test.g.knows(test.host); got != test.want {
 			t.Errorf("knows(%q) is %v with a server that others can reach: %v", test.host, got, test.g.open)
+		}
+	}
+}
+
+// TestLetIn: behind a proxy with TLS, the cookie is sent with TLS alone.
+func TestLetIn(t *testing.T) {
+	t.Parallel()
+	g := newGuard("token", &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 8080}, nil, nil)
+	for scheme, secure := range map[string]bool{"": false, "http": false, "https": true} {
+		r, w := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil), httptest.NewRecorder()
+		r.Header.Set("X-Forwarded-Proto", scheme)
+		g.letIn(w, r)
+		if got := strings.Contains(w.Header().Get("Set-Cookie"), "; Secure"); got != secure {
+			t.Errorf("with %q, the cookie is %s", scheme, w.Header().Get("Set-Cookie"))
 		}
 	}
 }

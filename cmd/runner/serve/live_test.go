@@ -107,6 +107,15 @@ pipeline "PRD-001" {
 	s.calm()
 }
 
+// watching opens the page of PRD-001, and waits until it is kept up to date.
+func watching(t *testing.T, dir string) *site {
+	t.Helper()
+	s := open(t, dir)
+	s.visit("/prd/PRD-001")
+	s.until(`document.getElementById("live").textContent.includes("live")`)
+	return s
+}
+
 // oneStep is a pipeline with one workstream and an approval.
 func oneStep(name string) string {
 	return fmt.Sprintf("pipeline \"PRD-001\" {\n  phase \"one\" {\n    workstream %q { command = [\"true\"] }\n    gate \"sign-off\" {\n      approval { message = \"Go on?\" }\n    }\n  }\n}\n", name)
@@ -118,9 +127,7 @@ func TestOtherSteps(t *testing.T) {
 	chromium(t)
 	dir := workspace(t, oneStep("old"), nil)
 	exits(t, dir, 3, "build", "PRD-001")
-	s := open(t, dir)
-	s.visit("/prd/PRD-001")
-	s.until(`document.getElementById("live").textContent.includes("live")`)
+	s := watching(t, dir)
 	if err := os.WriteFile(filepath.Join(dir, "PRD-001.hcl"), []byte(oneStep("new")), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -141,9 +148,7 @@ func TestFormInUse(t *testing.T) {
 	chromium(t)
 	dir := workspace(t, oneStep("step"), nil)
 	exits(t, dir, 3, "build", "PRD-001")
-	s := open(t, dir)
-	s.visit("/prd/PRD-001")
-	s.until(`document.getElementById("live").textContent.includes("live")`)
+	s := watching(t, dir)
 	s.do(chromedp.SendKeys("#waiting input[name=message]", "half a"))
 	exits(t, dir, 0, "reject", "PRD-001")
 	exits(t, dir, 3, "build", "PRD-001", "--resume")
@@ -153,6 +158,9 @@ func TestFormInUse(t *testing.T) {
 	}
 	s.do(chromedp.Click("#waiting .changed a"), chromedp.WaitReady("#waiting button"))
 	s.until(`document.querySelector(".changed") === null`)
+	if sent := evaluate[string](s, `[1, 2].map(() => document.querySelector("#waiting form").dispatchEvent(new Event("submit", {bubbles: true, cancelable: true}))).join()`); sent != "true,false" {
+		t.Errorf("the form is sent twice: %s", sent)
+	}
 	s.calm()
 }
 
@@ -162,9 +170,7 @@ func TestUnreadableSession(t *testing.T) {
 	chromium(t)
 	dir := workspace(t, oneStep("step"), nil)
 	exits(t, dir, 3, "build", "PRD-001")
-	s := open(t, dir)
-	s.visit("/prd/PRD-001")
-	s.until(`document.getElementById("live").textContent.includes("live")`)
+	s := watching(t, dir)
 	evaluate[bool](s, `window.same = true`)
 	journal := filepath.Join(dir, ".runner", "PRD-001", "journal.jsonl")
 	whole, err := os.ReadFile(journal)

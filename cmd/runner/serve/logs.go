@@ -12,11 +12,6 @@ import (
 // follow sends the end of the log of a step and what is added to it, until the run ends or the page is closed. It begins
 // with lines that the page has already: those between the page and what follows it would be missing otherwise.
 func (s *server) follow(w http.ResponseWriter, r *http.Request) {
-	step, err := named(r, "step")
-	if err != nil {
-		http.Error(w, err.Error(), http.StatusNotFound)
-		return
-	}
 	to := newStream(w)
 	if !to.begin() {
 		return
@@ -24,7 +19,7 @@ func (s *server) follow(w http.ResponseWriter, r *http.Request) {
 	ctx, stop := context.WithCancel(r.Context())
 	var beats sync.WaitGroup
 	beats.Go(func() { to.keepAlive(ctx, stop) })
-	s.commands.Run(ctx, &sentLog{to: to, stop: stop}, "logs", r.PathValue("prd"), step, "-f", "--tail", tailLines)
+	s.commands.Run(ctx, &sentLog{to: to, stop: stop}, "logs", r.PathValue("prd"), r.PathValue("step"), "-f", "--tail", tailLines)
 	stop()
 	beats.Wait()
 	_ = to.send("end", "-", "")

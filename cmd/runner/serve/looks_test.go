@@ -53,7 +53,7 @@ pipeline "PRD-001" {
         message = "Publish all.tar?"
         input "channel" {
           options = ["beta", "stable"]
-          default = "beta"
+          default = "stable"
         }
       }
     }
@@ -218,6 +218,9 @@ func TestKeyboard(t *testing.T) {
 	}
 	if len(reached) < controls {
 		t.Errorf("the tab key reaches %d of %d controls", len(reached), controls)
+	}
+	if channel := evaluate[string](s, `document.querySelector("#waiting select").value`); channel != "stable" {
+		t.Errorf("the input begins with %s, not with its default", channel)
 	}
 	// A group of instances is opened by a key.
 	s.do(chromedp.Focus("details.group > summary"), chromedp.KeyEvent("\r"))

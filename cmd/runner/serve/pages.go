@@ -55,7 +55,8 @@ func (s *server) reading(ctx context.Context) (done func(), err error) {
 	}
 }
 
-// ofPRD returns a handler that lets only requests through that name a PRD: the name becomes an argument of commands.
+// ofPRD returns a handler that lets only requests through that name a PRD. The names in an address become arguments of commands,
+// so none of them may be a flag.
 func (s *server) ofPRD(next http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		prd, env := r.PathValue("prd"), s.environment(io.Discard)
@@ -63,8 +64,10 @@ func (s *server) ofPRD(next http.HandlerFunc) http.HandlerFunc {
 		if err == nil {
 			err = load.CheckPRD(env, cfg, prd)
 		}
-		if err == nil && strings.HasPrefix(prd, "-") {
-			err = absent("there is no PRD " + prd)
+		for _, name := range []string{prd, r.PathValue("step"), r.PathValue("checkpoint"), r.URL.Query().Get("from")} {
+			if err == nil && strings.HasPrefix(name, "-") {
+				err = absent("there is nothing named " + name)
+			}
 		}
 		if err != nil {
 			s.fail(w, err)

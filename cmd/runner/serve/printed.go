@@ -35,24 +35,11 @@ func titled(title string, links ...page.Link) func() page.Printed {
 	return func() page.Printed { return page.Printed{Title: title, Links: links} }
 }
 
-// named returns an argument from an address. A flag is none.
-func named(r *http.Request, key string) (string, error) {
-	value := r.PathValue(key)
-	if strings.HasPrefix(value, "-") || value == "" {
-		return "", absent("there is no " + key + " " + value)
-	}
-	return value, nil
-}
-
 // tailLines is how many lines of a log a page begins with.
 const tailLines = "1000"
 
 func (s *server) step(w http.ResponseWriter, r *http.Request) {
 	prd, step := r.PathValue("prd"), r.PathValue("step")
-	if _, err := named(r, "step"); err != nil {
-		s.fail(w, err)
-		return
-	}
 	if attempt := r.FormValue("attempt"); attempt != "" {
 		last := page.Link{Path: page.PathOf(prd, "step", step), Text: "The last attempt"}
 		s.printed(w, r, titled(step+", attempt "+attempt, last), "logs", prd, step, "--attempt="+attempt, "--tail", tailLines)
@@ -120,10 +107,6 @@ func (s *server) sessionDiff(w http.ResponseWriter, r *http.Request) {
 	from, title := "latest~1", "Difference between the last two sessions"
 	if id := r.FormValue("from"); id != "" {
 		from, title = id, "Difference between session "+id+" and the latest"
-	}
-	if strings.HasPrefix(from, "-") {
-		s.fail(w, absent("there is no session "+from))
-		return
 	}
 	s.printed(w, r, titled(title), "diff", r.PathValue("prd"), from, "latest")
 }
