@@ -54,7 +54,8 @@ type streams struct {
 // Close implements io.Closer.
 func (streams) Close() error { return nil }
 
-// codec reads and writes messages. It remembers what the editor sent that is none.
+// codec reads and writes messages. It remembers what the editor sent that is none, and reports the end of the connection when
+// what was read before is answered: after that, nothing is sent.
 type codec struct {
 	jsonrpc2.VSCodeObjectCodec
 	server *server
@@ -63,6 +64,9 @@ type codec struct {
 // ReadObject implements jsonrpc2.ObjectCodec.
 func (c codec) ReadObject(from *bufio.Reader, message any) error {
 	err := c.VSCodeObjectCodec.ReadObject(from, message)
+	if err != nil {
+		<-c.server.newest
+	}
 	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
 		c.server.mu.Lock()
 		defer c.server.mu.Unlock()
@@ -90,7 +94,7 @@ func serve(ctx context.Context, env *cli.Environment) error {
 	defer stop()
 	stream := jsonrpc2.NewBufferedStream(streams{env.Stdin, env.Stdout.Raw}, codec{server: s})
 	silent := jsonrpc2.SetLogger(log.New(io.Discard, "", 0)) // what ends the connection is returned below
-	conn := jsonrpc2.NewConn(ctx, stream, jsonrpc2.HandlerWithError(s.handle), silent)
+	conn := jsonrpc2.NewConn(ctx, stream, s, silent)
 	s.begin(ctx, conn)
 	select {
 	case <-conn.DisconnectNotify():

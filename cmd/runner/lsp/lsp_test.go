@@ -1,8 +1,10 @@
 package lsp
 
 import (
+	"bufio"
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -618,6 +620,45 @@ func TestBadEnd(t *testing.T) {
 		if err := serve(context.Background(), env); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("after %q the error is %v, want %q", sent, err, want)
 		}
+	}
+}
+
+// TestManyRequests: an editor may send all that it has to say, and end its input, before it reads an answer.
+func TestManyRequests(t *testing.T) {
+	t.Parallel()
+	const count = 1000
+	toServer, fromEditor := io.Pipe()
+	toEditor, fromServer := io.Pipe()
+	env := cli.ThisProcess()
+	env.Args, env.Environ, env.Workdir = nil, nil, t.TempDir()
+	env.Stdin, env.Stdout = toServer, show.NewScreen(fromServer)
+	ended, written := make(chan error, 1), make(chan struct{})
+	go func() {
+		ended <- serve(context.Background(), env)
+		_ = fromServer.Close()
+	}()
+	go func() {
+		defer close(written)
+		for i := range count {
+			message := fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"shutdown"}`, i)
+			_, _ = fmt.Fprintf(fromEditor, "Content-Length: %d\r\n\r\n%s", len(message), message)
+		}
+		_ = fromEditor.Close()
+	}()
+	select {
+	case <-written:
+	case <-time.After(time.Minute):
+		t.Fatal("the server reads no more")
+	}
+	from := bufio.NewReader(toEditor)
+	for i := range count {
+		var answer struct{ ID int }
+		if err := (jsonrpc2.VSCodeObjectCodec{}).ReadObject(from, &answer); err != nil || answer.ID != i {
+			t.Fatalf("answer %d is to %d: %v", i, answer.ID, err)
+		}
+	}
+	if err := <-ended; err != nil {
+		t.Error(err)
 	}
 }
 

@@ -14,7 +14,7 @@ import (
 	"prdrunner/cmd/runner/config"
 )
 
-// server answers requests one after the other. It looks for mistakes in another goroutine meanwhile.
+// server answers requests one after the other. Meanwhile it reads on, and looks for mistakes.
 type server struct {
 	env *cli.Environment
 
@@ -27,6 +27,7 @@ type server struct {
 
 	manual func() *manual // made at first use
 	begun  chan struct{}  // closed by begin: before that, no request is answered
+	newest chan struct{}  // closed when the request that was read last is answered; only who reads uses it
 	exited chan struct{}  // closed by exit
 	exit   func()         // the editor asks the server to end, perhaps more than once
 	checks *checks
@@ -42,17 +43,15 @@ type document struct {
 }
 
 func newServer(env *cli.Environment) *server {
-	exited := make(chan struct{})
+	begun, exited := make(chan struct{}), make(chan struct{})
 	return &server{
 		env: env, documents: map[string]*document{}, manual: sync.OnceValue(newManual),
-		begun: make(chan struct{}), exited: exited, exit: sync.OnceFunc(func() { close(exited) }),
+		begun: begun, newest: begun, exited: exited, exit: sync.OnceFunc(func() { close(exited) }),
 	}
 }
 
 // begin starts to look for mistakes, which it sends to the editor.
 func (s *server) begin(ctx context.Context, conn *jsonrpc2.Conn) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	s.checks = newChecks(s, conn)
 	s.all.Go(func() { s.checks.run(ctx) })
 	close(s.begun)
@@ -60,9 +59,20 @@ func (s *server) begin(ctx context.Context, conn *jsonrpc2.Conn) {
 
 func (s *server) wait() { s.all.Wait() }
 
+// Handle implements jsonrpc2.Handler. The request is answered after the one before, but not waited for: an editor that reads no
+// answer before it has sent what it has to say must be able to send it.
+func (s *server) Handle(ctx context.Context, conn *jsonrpc2.Conn, req *jsonrpc2.Request) {
+	before, answered := s.newest, make(chan struct{})
+	s.newest = answered
+	go func() {
+		defer close(answered)
+		<-before
+		jsonrpc2.HandlerWithError(s.handle).Handle(ctx, conn, req)
+	}()
+}
+
 // handle answers a request.
 func (s *server) handle(ctx context.Context, conn *jsonrpc2.Conn, req *jsonrpc2.Request) (any, error) {
-	<-s.begun
 	switch req.Method {
 	case "initialize":
 		return answer(req, s.initialize)
