@@ -35,7 +35,7 @@ func newChecks(s *server, conn *jsonrpc2.Conn) *checks {
 	return &checks{server: s, conn: conn, wake: make(chan struct{}, 1), due: map[string]bool{}, fixes: map[string]fixes{}}
 }
 
-// pauseOfAuthor is how long a document must stay as it is before it is checked.
+// pauseOfAuthor is how long documents must stay as they are before they are checked.
 const pauseOfAuthor = 150 * time.Millisecond
 
 // ask notes that a document has changed. After a pause, run checks it, and those that share declarations with it.
@@ -66,12 +66,8 @@ func (c *checks) run(ctx context.Context) {
 			return
 		case <-c.wake:
 		}
-		pause := time.NewTimer(pauseOfAuthor)
-		select {
-		case <-ctx.Done():
-			pause.Stop()
+		if !c.pause(ctx) {
 			return
-		case <-pause.C:
 		}
 		c.mu.Lock()
 		due := c.due
@@ -79,6 +75,22 @@ func (c *checks) run(ctx context.Context) {
 		c.mu.Unlock()
 		for _, d := range c.server.affected(due) {
 			c.check(ctx, d)
+		}
+	}
+}
+
+// pause waits until no document has changed for a while. It returns false if ctx is done first.
+func (c *checks) pause(ctx context.Context) bool {
+	calm := time.NewTimer(pauseOfAuthor)
+	defer calm.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return false
+		case <-c.wake:
+			calm.Reset(pauseOfAuthor)
+		case <-calm.C:
+			return true
 		}
 	}
 }

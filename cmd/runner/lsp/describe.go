@@ -12,18 +12,14 @@ import (
 
 // hover says what the word at a place means. A result of nil: nothing is known of it.
 func (s *server) hover(d *document, p positionParams) (*hover, error) {
-	offset := d.text.offset(p.Position)
-	token, ok := wordAt(d.source, offset)
-	if !ok {
-		return nil, nil
-	}
-	at := d.text.hclRange(token.Range)
 	if n, ok := nameAt(d, p.Position); ok {
 		said, err := s.describeName(d, n)
 		return &hover{markdown(said), d.text.hclRange(n.place)}, err
 	}
-	if said := s.describeWord(d, token); said != "" {
-		return &hover{markdown(said), at}, nil
+	if token, ok := wordAt(d.source, d.text.offset(p.Position)); ok {
+		if said := s.describeWord(d, token); said != "" {
+			return &hover{markdown(said), d.text.hclRange(token.Range)}, nil
+		}
 	}
 	return nil, nil
 }

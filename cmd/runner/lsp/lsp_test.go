@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -331,17 +332,18 @@ func TestHover(t *testing.T) {
 	defer e.end() //nolint:errcheck // others check the end
 	whole := func(line string) string { return strings.Replace(surrounding, "LINE", line, 1) }
 	for text, want := range map[string]string{
-		whole("ef‸fect = \"once\""):            "what running it again would do",
-		whole("env = { A = up‸per(\"x\") }"):   "upper(str)",
-		whole("when = work‸stream.alpha"):      "workstream.X.outputs.NAME",
-		whole("when = workstream.al‸pha"):      "workstream \"alpha\" {\n  command = [\"x\"]\n}",
-		whole("env = { A = local.t‸ag }"):      "tag = \"a\"",
-		whole("env = { A = each.k‸ey }"):       "the element of `for_each`",
-		whole("ret‸ry {\n}"):                   "what to do after a failed attempt",
-		whole("gate \"g\" {\n mi‸n = 1\n}"):    "the smallest and the largest value",
-		"pipe‸line \"PRD-001\" {\n}\n":         "exactly one pipeline block",
-		"pipeline \"PRD-001\" {\n ho‸ok {}\n}": "after something has happened",
-		whole("title = \"no wor‸d\""):          "",
+		whole("ef‸fect = \"once\""):             "what running it again would do",
+		whole("env = { A = up‸per(\"x\") }"):    "upper(str)",
+		whole("when = work‸stream.alpha"):       "workstream.X.outputs.NAME",
+		whole("when = workstream.al‸pha"):       "workstream \"alpha\" {\n  command = [\"x\"]\n}",
+		whole("} # \n workstream \"ga‸mma\" {"): "workstream \"gamma\" {",
+		whole("env = { A = local.t‸ag }"):       "tag = \"a\"",
+		whole("env = { A = each.k‸ey }"):        "the element of `for_each`",
+		whole("ret‸ry {\n}"):                    "what to do after a failed attempt",
+		whole("gate \"g\" {\n mi‸n = 1\n}"):     "the smallest and the largest value",
+		"pipe‸line \"PRD-001\" {\n}\n":          "exactly one pipeline block",
+		"pipeline \"PRD-001\" {\n ho‸ok {}\n}":  "after something has happened",
+		whole("title = \"no wor‸d\""):           "",
 	} {
 		p, content := e.at("PRD-001.hcl", text)
 		e.keepQuietly(p.TextDocument.URI, content)
@@ -446,6 +448,34 @@ func TestOldAnswers(t *testing.T) {
 	if p := <-e.told; p.URI != e.uri("PRD-002.hcl") || len(p.Diagnostics) != 1 {
 		t.Errorf("told %+v after a file was closed and another one opened", p)
 	}
+}
+
+// TestPause: while the author types, no mistakes are told; after a pause, those of the last content are.
+func TestPause(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		e := newEditor(t, nil)
+		e.open("PRD-001.hcl", "")
+		for range 10 {
+			e.edit("PRD-001.hcl", position{0, 0}, position{0, 0}, "}")
+			time.Sleep(pauseOfAuthor / 2)
+			synctest.Wait()
+		}
+		if told := len(e.told); told != 0 {
+			t.Errorf("told %d times of mistakes while the author typed", told)
+		}
+		edited := time.Now()
+		e.edit("PRD-001.hcl", position{0, 0}, position{0, 10}, "# nothing")
+		if got := e.mistakes("PRD-001.hcl"); len(got) != 1 || !strings.Contains(got[0].Message, "pipeline") {
+			t.Errorf("told %+v", got)
+		}
+		if waited := time.Since(edited); waited != pauseOfAuthor {
+			t.Errorf("told after %v", waited)
+		}
+		if err := e.end(); err != nil {
+			t.Error(err)
+		}
+	})
 }
 
 func must[T any](v T, err error) T {

@@ -217,7 +217,9 @@ func (s *server) checkAll() {
 
 // keep makes a document the one that is open.
 func (s *server) keep(uri string, version int, content *text, saved bool) {
-	s.put(&document{uri, version, saved, newSource(pathOf(uri), content)})
+	d := &document{uri, version, saved, newSource(pathOf(uri), content)}
+	s.all.Go(func() { d.tokens() }) // while the request that follows parses it: most answers need both
+	s.put(d)
 }
 
 func (s *server) put(d *document) {
