@@ -218,7 +218,7 @@ func (s *server) checkAll() {
 // keep makes a document the one that is open.
 func (s *server) keep(uri string, version int, content *text, saved bool) {
 	d := &document{uri, version, saved, newSource(pathOf(uri), content)}
-	s.all.Go(func() { d.tokens() }) // while the request that follows parses it: most answers need both
+	go d.tokens() // while the request that follows parses it: most answers need both
 	s.put(d)
 }
 
