@@ -1,6 +1,9 @@
 package page
 
-import "prdrunner/cmd/runner/info"
+import (
+	"prdrunner/cmd/runner/info"
+	"prdrunner/runner/view"
+)
 
 // answer is the form in which a person answers a gate.
 type answer struct {
@@ -19,7 +22,7 @@ type askedInput struct {
 func newAnswer(action, secret string, q info.WaitingGate) *answer {
 	a := &answer{Action: action, Secret: secret, Gate: q.Gate, Asked: q.Digest()}
 	for _, in := range q.Inputs {
-		asked := askedInput{Name: in.Name, Label: headingOf(in.Name, string(in.Description))}
+		asked := askedInput{Name: in.Name, Label: view.Named(in.Name, string(in.Description))}
 		if in.Default != nil {
 			asked.Default = string(*in.Default)
 		}

@@ -62,11 +62,11 @@ func Graph(w io.Writer, g *graph.Graph, marks map[string]graph.Mark, version str
 		return err
 	}
 	return write(w, "graph.html", struct {
-		PRD, Title string
-		Legend     []graph.Mark
-		Picture    template.HTML
+		Heading string
+		Legend  []graph.Mark
+		Picture template.HTML
 		file
-	}{g.PRD, g.Title, legend, picture, f})
+	}{view.Named(g.PRD, g.Title), legend, picture, f})
 }
 
 // draw returns the picture of a graph.

@@ -84,8 +84,11 @@ func homeRows(list []info.SessionStatus, unbegun []string) []homeRow {
 	var rows []homeRow
 	for _, st := range list {
 		r := homeRow{PRD: st.PRD, Path: PathOf(st.PRD), Title: st.Title, Mark: graph.Mark{Class: info.ClassOf(st.Style()), Text: st.StatusText()}, Phase: st.PhaseReached(), Done: st.Counts.String()}
-		if st.Damaged != "" {
+		switch {
+		case st.Damaged != "":
 			r = homeRow{PRD: st.PRD, Path: PathOf(st.PRD), Title: string(st.Damaged), Mark: graph.Mark{Class: graph.ClassFailed, Text: "damaged"}}
+		case st.Title == st.PRD:
+			r.Title = "" // it says no more than the PRD
 		}
 		if !st.UpdatedAt.IsZero() {
 			r.Updated = st.UpdatedAt.UTC().Format(time.DateTime)
@@ -113,15 +116,16 @@ func (s *Server) Session(w io.Writer, o *info.Overview, secret, said string) err
 		return err
 	}
 	return s.write(w, "served.html", frame{
-		Heading: headingOf(o.Status.PRD, o.Status.Title), PRD: o.Status.PRD, Live: PathOf(o.Status.PRD, "events"), Shape: shapeOf(shown.parts()), Said: Painted(said), Body: shown,
+		Heading: shown.Heading, PRD: o.Status.PRD, Live: PathOf(o.Status.PRD, "events"), Shape: shapeOf(shown.parts()), Said: Painted(said), Body: shown,
 	})
 }
 
+// headingOf returns the heading of a page. prd is "" if the page is about no single one.
 func headingOf(prd, title string) string {
-	if prd == "" || title == "" {
-		return prd + title
+	if prd == "" {
+		return title
 	}
-	return prd + ": " + title
+	return view.Named(prd, title)
 }
 
 // session returns what the templates need of a session, with links and forms.

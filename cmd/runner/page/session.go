@@ -17,7 +17,7 @@ import (
 
 // session is what the templates need of a session.
 type session struct {
-	PRD, Title  string
+	Heading     string
 	Result      graph.Mark
 	Now         string
 	Facts       []info.Fact
@@ -124,7 +124,7 @@ type past struct {
 func newSession(cmdline advice.CommandLine, o *info.Overview) (*session, error) {
 	st := o.Status
 	s := &session{
-		PRD: st.PRD, Title: st.Title, Now: o.Now.UTC().Format(time.DateTime), Facts: st.Facts(cmdline, info.FactsOptions{Now: o.Now, Lasting: true}), Next: st.Next,
+		Heading: view.Named(st.PRD, st.Title), Now: o.Now.UTC().Format(time.DateTime), Facts: st.Facts(cmdline, info.FactsOptions{Now: o.Now, Lasting: true}), Next: st.Next,
 		Result: graph.Mark{Class: info.ClassOf(st.Style()), Text: st.StatusText()},
 	}
 	s.addWaiting(o)

@@ -38,7 +38,13 @@ pipeline "PRD-001" {
 	}
 	s := open(t, dir)
 	s.until(`!!document.querySelector("table a")`)
+	if !evaluate[bool](s, `document.querySelector("tbody td").textContent === ""`) {
+		t.Error("a pipeline without a title has one in the list")
+	}
 	s.visit("/prd/PRD-001")
+	if title := evaluate[string](s, "document.title"); title != "PRD-001" {
+		t.Errorf("the page of a pipeline without a title is called %q", title)
+	}
 	s.until(`document.querySelector("#step-wait .run") !== null`)
 	s.until(`document.getElementById("live").textContent.includes("live")`)
 	evaluate[bool](s, `window.same = true`)
