@@ -110,7 +110,7 @@ func (d *decoder) identifier(block *hclsyntax.Block) string {
 	name := block.Labels[0]
 	if !isPlainIdentifier(name) && !hclsyntax.ValidIdentifier(name) {
 		d.report("Invalid name",
-			fmt.Sprintf("%q cannot be the name of a %s. Names begin with a letter or an underscore and hold letters, digits, underscores and dashes.", name, block.Type),
+			fmt.Sprintf("%q cannot be the name of this %s. Names begin with a letter or an underscore and hold letters, digits, underscores and dashes.", name, block.Type),
 			block.LabelRanges[0])
 	}
 	return name

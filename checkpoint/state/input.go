@@ -53,6 +53,8 @@ func (in AskedInput) Check(value Text) error {
 		return fmt.Errorf("%s is true or false, and cannot be %q", in.Name, value)
 	case len(in.Options) > 0 && !slices.Contains(in.Options, value):
 		return fmt.Errorf("%s cannot be %q; it is one of: %s", in.Name, value, joinTexts(in.Options))
+	case len(in.Options) == 0 && value == anyText: // a command was run as it was suggested
+		return fmt.Errorf("%s is the place of your text in a suggested command, and cannot be the value of %s", anyText, in.Name)
 	}
 	return nil
 }
@@ -71,8 +73,11 @@ func (in AskedInput) Placeholder() string {
 	case in.Type == InputBool:
 		return "true|false"
 	}
-	return "TEXT"
+	return anyText
 }
+
+// anyText is the placeholder of a value that can be any text.
+const anyText = "TEXT"
 
 func joinTexts(list []Text) string {
 	all := make([]string, len(list))

@@ -43,6 +43,7 @@ func TestCheckInputs(t *testing.T) {
 		"a number that is too large": {given: full("pages", "1e1000"), errs: []string{`pages is a number`}},
 		"a negative number":          {given: full("pages", "-1.50e-3"), want: texts{"feedback": "x", "style": "short", "pages": "-1.50e-3", "sure": "true"}},
 		"no boolean":                 {given: full("sure", "yes"), errs: []string{`sure is true or false, and cannot be "yes"`}},
+		"a placeholder":              {given: full("feedback", "TEXT"), errs: []string{"TEXT is the place of your text in a suggested command"}},
 		"a NUL byte":                 {given: full("feedback", "a\x00b"), errs: []string{"feedback: the value holds a NUL byte"}},
 		"too long":                   {given: full("feedback", state.Text(strings.Repeat("x", state.MaxInput+1))), errs: []string{"feedback: the value is longer than 64 KiB"}},
 	} {

@@ -112,7 +112,7 @@ phase "one" {
 			earlier(func(*session) {})(s)
 		}, `
 			list: reuse: nothing changed since it completed
-			parser: cached: attempt 1 failed: exit code 1; since then inputs changed: grammar [attempt 3 of S0]
+			parser: cached: attempt 1 failed: exit code 1; since it began, inputs changed: grammar [attempt 3 of S0]
 			app: run: not run yet`},
 		{"one before it runs first", source, func(s *session) { earlier(begun)(s); s.write("list", "2") }, `
 			list: rerun: inputs changed: list

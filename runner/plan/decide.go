@@ -205,7 +205,7 @@ func (s subject) changedSince(step Step) Step {
 		return step
 	}
 	step.Changes = digestChanges(had, s.digest, s.changedInputs)
-	return step.withDecision(step.Decision, "%s; since then %s", step.Reason, describeChanges(step.Changes))
+	return step.withDecision(step.Decision, "%s; since it began, %s", step.Reason, describeChanges(step.Changes))
 }
 
 // decideFailed decides a workstream whose failure is allowed. It runs again if something has

@@ -15,6 +15,7 @@ type answer struct {
 // askedInput is a value that an approval must give.
 type askedInput struct {
 	Name, Label, Default string
+	Required             bool // there is no default
 	Choices              []string
 }
 
@@ -22,7 +23,7 @@ type askedInput struct {
 func newAnswer(action, secret string, q info.WaitingGate) *answer {
 	a := &answer{Action: action, Secret: secret, Gate: q.Gate, Asked: q.Digest()}
 	for _, in := range q.Inputs {
-		asked := askedInput{Name: in.Name, Label: view.Named(in.Name, string(in.Description))}
+		asked := askedInput{Name: in.Name, Label: view.Named(in.Name, string(in.Description)), Required: in.Default == nil}
 		if in.Default != nil {
 			asked.Default = string(*in.Default)
 		}

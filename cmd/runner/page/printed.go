@@ -16,8 +16,7 @@ type Printed struct {
 	Failed     bool   // then there are no forms
 	Forms      []Form
 	Links      []Link
-	Follow     string // where the log and what is added to it come from; "": nothing is
-	Running    bool   // a run is on
+	Follow     string // where the log and what is added to it come from; "": no run is on that could add to it
 	Said       string // what the command printed that a form of the page before has run
 }
 

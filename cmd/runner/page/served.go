@@ -6,8 +6,10 @@ import (
 	"io"
 	"io/fs"
 	"net/url"
+	"slices"
 	"time"
 
+	"prdrunner/checkpoint/state"
 	"prdrunner/cmd/runner/advice"
 	"prdrunner/cmd/runner/info"
 	"prdrunner/pipeline/graph"
@@ -151,6 +153,9 @@ func (s *Server) session(o *info.Overview, secret string) (*session, error) {
 			shown.Failures[i].Link = PathOf(prd, "step", view.FailedStep(f.Failure))
 		}
 	}
+	if len(shown.Failures) > 0 && o.Status.Owner == nil {
+		shown.WaysBack = waysBack(prd, o.Checkpoints.Checkpoints)
+	}
 	for i, q := range o.Status.Waiting {
 		if q.Judged != nil && q.Judged.Files.Checkpoint != "" {
 			shown.Waiting[i].Link = PathOf(prd, "checkpoint", q.Judged.Files.Checkpoint, "diff")
@@ -174,6 +179,26 @@ func (s *Server) session(o *info.Overview, secret string) (*session, error) {
 		shown.Waiting[i].Form = newAnswer(PathOf(prd, "answer"), secret, q)
 	}
 	return shown, nil
+}
+
+// waysBack returns the beginning of a session and the ends of its phases, the newest first.
+func waysBack(prd string, checkpoints []info.ListedCheckpoint) (all []wayBack) {
+	const most = 4
+	for _, c := range slices.Backward(checkpoints) {
+		text := "before the first phase"
+		if c.Trigger == state.TriggerPhaseTransition {
+			text = "after phase " + c.Phase
+		} else if c.Trigger != state.TriggerStart {
+			continue
+		}
+		if c.InvalidatedBy == "" && c.Damage == nil && len(all) < most {
+			all = append(all, wayBack{
+				Text:       text + ", " + c.CreatedAt.UTC().Format(time.DateTime),
+				Difference: PathOf(prd, "checkpoint", c.ID, "diff"), Rollback: PathOf(prd, "checkpoint", c.ID, "rollback"),
+			})
+		}
+	}
+	return all
 }
 
 // Login writes the page that asks for the token, and leads to a path afterwards.

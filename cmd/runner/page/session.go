@@ -25,6 +25,7 @@ type session struct {
 	Plan        string // where the plan of the next run is; "": nowhere
 	Waiting     []waiting
 	Failures    []failure
+	WaysBack    []wayBack // after a failure
 	Phases      []phase
 	Span        string // the time that the timeline shows
 	Critical    bool   // it is known what decided how long the last run took
@@ -53,6 +54,12 @@ type failure struct {
 	Name, Message, Place, Log string
 	Command                   string // that shows the whole log
 	Link                      string // to the page of the step; "": it has none
+}
+
+// wayBack leads from a failure to a checkpoint before it.
+type wayBack struct {
+	Text                 string // when the checkpoint was made
+	Difference, Rollback string // the pages that show what has changed since then, and what a rollback would do
 }
 
 // phase is a phase with its steps.

@@ -117,14 +117,22 @@ func (s *server) answer(r *http.Request) command {
 	if err != nil { // then nobody can tell what the gate asks
 		c.refused = s.env.Localize(err.Error())
 	}
+	required := map[string]bool{} // the inputs without a default
 	for _, q := range status.Waiting {
-		if q.Gate == gate && q.Digest() != r.PostFormValue("asked") {
+		if q.Gate != gate {
+			continue
+		}
+		for _, in := range q.Inputs {
+			required[in.Name] = in.Default == nil
+		}
+		if q.Digest() != r.PostFormValue("asked") {
 			c.refused = gate + " asks anew since this page was made, perhaps about other work. Nothing was answered."
 			c.links = []page.Link{{Path: page.PathOf(prd) + "#waiting", Text: "What it asks now"}}
 		}
 	}
 	for name, values := range r.PostForm {
-		if in, is := strings.CutPrefix(name, "input:"); is {
+		in, is := strings.CutPrefix(name, "input:")
+		if is && (values[0] != "" || !required[in]) { // what was left empty and has no default is not given
 			c.flags = append(c.flags, "--input="+in+"="+values[0])
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/chromedp/chromedp"
+	"github.com/google/go-cmp/cmp"
 )
 
 // TestLive: a page shows what a run does while it goes on, and takes an approval.
@@ -102,8 +103,8 @@ pipeline "PRD-001" {
 		}
 	}
 	// After the end, the page says what the step did.
-	s.until(`document.getElementById("log").textContent.includes("No run of PRD-001 is on") && document.getElementById("live").textContent.includes("ended")`)
-	if log := evaluate[string](s, `document.getElementById("log").textContent.split("No run")[0]`); log != "<b>first</b>\nsecond\nthird\n" {
+	s.until(`document.getElementById("log") !== null && !document.querySelector("[data-follow]")`)
+	if log := evaluate[string](s, `document.getElementById("log").textContent`); log != "<b>first</b>\nsecond\nthird\n" {
 		t.Errorf("the log is %q", log)
 	}
 	if why := evaluate[string](s, `document.querySelector("pre").textContent`); strings.Contains(why, "runs since") {
@@ -223,6 +224,50 @@ pipeline "PRD-001" {
 	s.until(`document.querySelector("pre").textContent.includes("out.txt")`)
 	s.picture("preview")
 	s.do(chromedp.SendKeys("form input[name=message]", "it was bad\r"), chromedp.WaitReady("main"))
+	s.until(`document.body.textContent.includes("Rolled PRD-001 back")`)
+	if text, err := os.ReadFile(filepath.Join(dir, "out.txt")); err != nil || string(text) != "good\n" {
+		t.Errorf("out.txt is %q, %v", text, err)
+	}
+	s.calm()
+}
+
+// TestWayBack: the page of a session that failed leads to what has changed, and to the rollback.
+func TestWayBack(t *testing.T) {
+	t.Parallel()
+	chromium(t)
+	dir := workspace(t, `
+pipeline "PRD-001" {
+  phase "one" {
+    workstream "copy" {
+      command   = ["cp", "in.txt", "out.txt"]
+      inputs    = ["in.txt"]
+      artifacts = ["out.txt"]
+    }
+  }
+  phase "two" {
+    workstream "check" { command = ["grep", "-n", "better", "out.txt"] }
+  }
+}
+`, map[string]string{"in.txt": "good\n"})
+	exits(t, dir, 1, "build", "PRD-001")
+	if err := os.WriteFile(filepath.Join(dir, "out.txt"), []byte("bad\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s := open(t, dir)
+	s.visit("/prd/PRD-001/step/copy")
+	if log := evaluate[string](s, `document.getElementById("log").textContent`); strings.Contains(log, "PRD-001") {
+		t.Errorf("as the log of a step is shown %q", log)
+	}
+	s.visit("/prd/PRD-001")
+	ways := evaluate[[]string](s, `[...document.querySelectorAll("#failures li")].map(e => e.textContent.replace(/,.*/, ""))`)
+	if diff := cmp.Diff([]string{"after phase one", "before the first phase"}, ways); diff != "" {
+		t.Error(diff)
+	}
+	s.do(chromedp.Click(`#failures a[href$="/diff"]`), chromedp.WaitReady("pre"))
+	s.until(`document.querySelector("pre").textContent.includes("out.txt")`)
+	s.visit("/prd/PRD-001")
+	s.do(chromedp.Click(`#failures a[href$="/rollback"]`), chromedp.WaitReady("form"))
+	s.do(chromedp.Click("form button"), chromedp.WaitReady("main"))
 	s.until(`document.body.textContent.includes("Rolled PRD-001 back")`)
 	if text, err := os.ReadFile(filepath.Join(dir, "out.txt")); err != nil || string(text) != "good\n" {
 		t.Errorf("out.txt is %q, %v", text, err)

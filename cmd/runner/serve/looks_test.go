@@ -55,6 +55,8 @@ pipeline "PRD-001" {
           options = ["beta", "stable"]
           default = "stable"
         }
+        input "note" {}
+        input "size" { options = ["small", "large"] }
       }
     }
   }
@@ -219,9 +221,21 @@ func TestKeyboard(t *testing.T) {
 	if len(reached) < controls {
 		t.Errorf("the tab key reaches %d of %d controls", len(reached), controls)
 	}
-	if channel := evaluate[string](s, `document.querySelector("#waiting select").value`); channel != "stable" {
+	if channel := evaluate[string](s, `document.querySelector("select[name='input:channel']").value`); channel != "stable" {
 		t.Errorf("the input begins with %s, not with its default", channel)
 	}
+	// Nobody has chosen what has no default.
+	if size := evaluate[string](s, `document.querySelector("select[name='input:size']").value`); size != "" {
+		t.Errorf("the input without a default begins with %s", size)
+	}
+	if evaluate[bool](s, `document.querySelector("#waiting form").checkValidity()`) {
+		t.Error("the form can be sent without the inputs that have no default")
+	}
+	evaluate[bool](s, `document.querySelector("#waiting form").noValidate = true`)
+	s.do(chromedp.Click("button[value=approve]"), chromedp.WaitReady("pre.failed"))
+	s.until(`document.querySelector("pre.failed").textContent.includes("must give the input note") && document.querySelector("pre.failed").textContent.includes("must give the input size")`)
+	s.refused()
+	s.visit("/prd/PRD-001")
 	// A group of instances is opened by a key.
 	s.do(chromedp.Focus("details.group > summary"), chromedp.KeyEvent("\r"))
 	s.until(`document.querySelector("details.group").open`)

@@ -58,10 +58,14 @@ func (s *server) step(w http.ResponseWriter, r *http.Request) {
 			return err
 		}
 		links, running := s.attempts(r.Context(), prd, step)
-		return s.pages.Printed(to, page.Printed{
+		p := page.Printed{
 			PRD: prd, Title: step, Command: s.commandLine([]string{"why", prd, step}), Text: why, Failed: code != 0, Links: links,
-			Log: log, LogLines: tailLines, LogCommand: s.commandLine([]string{"logs", prd, step}), Follow: page.PathOf(prd, "step", step, "follow"), Running: running,
-		})
+			Log: log, LogLines: tailLines, LogCommand: s.commandLine([]string{"logs", prd, step}),
+		}
+		if running {
+			p.Follow = page.PathOf(prd, "step", step, "follow")
+		}
+		return s.pages.Printed(to, p)
 	})
 }
 

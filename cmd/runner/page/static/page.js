@@ -130,7 +130,7 @@
       end: function (data, close) {
         close();
         say("ended");
-        if (log.dataset.running) location.reload(); // the page says what the step did while it ran
+        location.reload(); // the page says what the step did while it ran
       },
       error: function () { fresh = true; },
       opening: function () { fresh = true; }
