@@ -100,6 +100,9 @@ func runInit(ctx context.Context, env *cli.Environment, o initOptions) error {
 		return fmt.Errorf("write a pipeline: %w", err)
 	}
 	fmt.Fprintf(env.Stdout, "wrote %s, %s\n", env.Display(path), describeTemplate(found))
+	if names := scaffold.Workstreams(found); len(names) > 0 {
+		fmt.Fprintf(env.Stdout, "its workstreams: %s\n", strings.Join(names, ", ")) // so that one sees what is missing, such as tests
+	}
 	if err := writeConfig(env); err != nil {
 		return err
 	}

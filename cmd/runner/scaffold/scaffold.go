@@ -252,6 +252,16 @@ func joined(found []Found) []phase {
 	return all
 }
 
+// Workstreams returns the names of the workstreams of a pipeline, in their order.
+func Workstreams(found []Found) (names []string) {
+	for _, p := range joined(found) {
+		for _, s := range p.steps {
+			names = append(names, s.name)
+		}
+	}
+	return names
+}
+
 func (p phase) write(b *strings.Builder) {
 	fmt.Fprintf(b, "\n  # %s\n  phase %s {\n", p.comment, quoted(p.name))
 	for i, s := range p.steps {
