@@ -116,7 +116,7 @@ func TestResumePrompt(t *testing.T) {
 			s.expect(text)
 		}
 		s.send("x\n")
-		s.expect("Please type one of r, s, v, d, p.")
+		s.expect("Please type one of r, s, v, d, p, and Enter.")
 		s.send("v\n")
 		s.expect("WS2")
 		s.expect("Checkpoint CP-")

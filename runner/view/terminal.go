@@ -93,7 +93,7 @@ func (t *Terminal) Choose(ctx context.Context, question string, choices []Choice
 		for i, c := range choices {
 			keys[i] = c.Key
 		}
-		t.printf("Please type one of %s.\n", strings.Join(keys, ", "))
+		t.printf("Please type one of %s, and Enter.\n", strings.Join(keys, ", "))
 	}
 }
 

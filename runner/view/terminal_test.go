@@ -34,7 +34,7 @@ func TestApprove(t *testing.T) {
 		{"reject without a reason", "n\n\n", runner.Question{Gate: "g"}, runner.Reject, "", "the reason may be empty", ""},
 		{"reject without an end", "no\nnot", runner.Question{Gate: "g"}, runner.Later, "", "", ""},
 		{"later", "l\n", runner.Question{Gate: "g"}, runner.Later, "", "", ""},
-		{"asked again", "\nsure\nd\ny\n", runner.Question{Gate: "g"}, runner.Approve, "", "Please type one of y, n, l.\n(y)es, (n)o, (l)ater: Please type one of y, n, l.\n", ""},
+		{"asked again", "\nsure\nd\ny\n", runner.Question{Gate: "g"}, runner.Approve, "", "Please type one of y, n, l, and Enter.\n(y)es, (n)o, (l)ater: Please type one of y, n, l, and Enter.\n", ""},
 		{"end of input", "", runner.Question{Gate: "g"}, runner.Later, "", "", ""},
 		{"line never sent off", "y", runner.Question{Gate: "g"}, runner.Later, "", "", ""},
 		{"not an approver", "y\n", runner.Question{Gate: "g", Approvers: []string{"bob"}}, runner.Later, "", "Only bob can answer; alice cannot.", ""},
