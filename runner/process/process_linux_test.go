@@ -58,6 +58,31 @@ func awaitPID(t testing.TB, path string) int {
 
 func alive(pid int) bool { return syscall.Kill(pid, 0) == nil }
 
+// awaitStopped waits until a process is stopped.
+func awaitStopped(t testing.TB, pid int) {
+	t.Helper()
+	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
+		if stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat"); err == nil && strings.Contains(string(stat), ") T ") {
+			return
+		}
+	}
+	t.Fatalf("process %d does not stop", pid)
+}
+
+func TestStoppedProcessIsEnded(t *testing.T) {
+	t.Parallel()
+	e := newExecutor(t, Options{})
+	task := shell(t, `trap 'echo asked; exit 0' TERM; echo $$ > ready; kill -STOP $$; while :; do sleep 0.01; done`)
+	ctx, cancel := context.WithCancel(context.Background())
+	_, result := background(ctx, t, e, task)
+	awaitStopped(t, awaitPID(t, filepath.Join(task.Dir, "ready")))
+	cancel()
+	result()
+	if got := logOf(t, task); got != "asked\n" {
+		t.Errorf("log: %q; the stopped process was not continued to handle SIGTERM", got)
+	}
+}
+
 func TestBackgroundProcessIsBoundedAndReported(t *testing.T) {
 	e := newExecutor(t, Options{})
 	task := shell(t, "sleep 300 & exit 0")

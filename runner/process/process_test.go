@@ -375,20 +375,6 @@ func TestSIGTERMIgnored(t *testing.T) {
 	}
 }
 
-func TestStoppedProcessIsEnded(t *testing.T) {
-	t.Parallel()
-	e := newExecutor(t, Options{})
-	task := shell(t, `trap 'echo asked; exit 0' TERM; echo > ready; kill -STOP $$; while :; do sleep 0.01; done`)
-	ctx, cancel := context.WithCancel(context.Background())
-	_, result := background(ctx, t, e, task)
-	awaitLine(t, filepath.Join(task.Dir, "ready"))
-	cancel()
-	result()
-	if got := logOf(t, task); got != "asked\n" {
-		t.Errorf("log: %q; the stopped process was not continued to handle SIGTERM", got)
-	}
-}
-
 // TestInterruptOnceGracefulTwiceAtOnce: the first Ctrl+C cancels the context, the second
 // closes the executor.
 func TestInterruptOnceGracefulTwiceAtOnce(t *testing.T) {
