@@ -54,8 +54,8 @@ type streams struct {
 // Close implements io.Closer.
 func (streams) Close() error { return nil }
 
-// codec reads and writes messages. It remembers what the editor sent that is none, and reports the end of the connection when
-// what was read before is answered: after that, nothing is sent.
+// codec reads and writes messages. It records the error of a broken message. It reports an error only after all requests have
+// been answered, because the connection sends nothing after that.
 type codec struct {
 	jsonrpc2.VSCodeObjectCodec
 	server *server
@@ -64,10 +64,11 @@ type codec struct {
 // ReadObject implements jsonrpc2.ObjectCodec.
 func (c codec) ReadObject(from *bufio.Reader, message any) error {
 	err := c.VSCodeObjectCodec.ReadObject(from, message)
-	if err != nil {
-		<-c.server.newest
+	if err == nil {
+		return nil
 	}
-	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
+	<-c.server.newest
+	if !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
 		c.server.mu.Lock()
 		defer c.server.mu.Unlock()
 		c.server.broken = err

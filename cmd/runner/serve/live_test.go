@@ -198,10 +198,9 @@ func TestUnreadableSession(t *testing.T) {
 	s.calm()
 }
 
-// TestRollback: a rollback is shown before it is done, and brings files back.
-func TestRollback(t *testing.T) {
-	t.Parallel()
-	chromium(t)
+// spoiled returns a workspace after a run that exits with a code. Since then, the artifact out.txt of its first phase was edited.
+func spoiled(t *testing.T, morePhases string, exit int) string {
+	t.Helper()
 	dir := workspace(t, `
 pipeline "PRD-001" {
   phase "one" {
@@ -211,12 +210,21 @@ pipeline "PRD-001" {
       artifacts = ["out.txt"]
     }
   }
+`+morePhases+`
 }
 `, map[string]string{"in.txt": "good\n"})
-	exits(t, dir, 0, "build", "PRD-001")
+	exits(t, dir, exit, "build", "PRD-001")
 	if err := os.WriteFile(filepath.Join(dir, "out.txt"), []byte("bad\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	return dir
+}
+
+// TestRollback: a rollback is shown before it is done, and brings files back.
+func TestRollback(t *testing.T) {
+	t.Parallel()
+	chromium(t)
+	dir := spoiled(t, "", 0)
 	s := open(t, dir)
 	s.visit("/prd/PRD-001")
 	s.do(chromedp.Click("#checkpoints tbody a"), chromedp.WaitReady("main"))
@@ -235,24 +243,9 @@ pipeline "PRD-001" {
 func TestWayBack(t *testing.T) {
 	t.Parallel()
 	chromium(t)
-	dir := workspace(t, `
-pipeline "PRD-001" {
-  phase "one" {
-    workstream "copy" {
-      command   = ["cp", "in.txt", "out.txt"]
-      inputs    = ["in.txt"]
-      artifacts = ["out.txt"]
-    }
-  }
-  phase "two" {
-    workstream "check" { command = ["grep", "-n", "better", "out.txt"] }
-  }
-}
-`, map[string]string{"in.txt": "good\n"})
-	exits(t, dir, 1, "build", "PRD-001")
-	if err := os.WriteFile(filepath.Join(dir, "out.txt"), []byte("bad\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	dir := spoiled(t, `phase "two" {
+  workstream "check" { command = ["grep", "-n", "better", "out.txt"] }
+}`, 1)
 	s := open(t, dir)
 	s.visit("/prd/PRD-001/step/copy")
 	if log := evaluate[string](s, `document.getElementById("log").textContent`); strings.Contains(log, "PRD-001") {
